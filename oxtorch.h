@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0xf117e8d4
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x378ef43d
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -1833,9 +1833,9 @@ OXI_NAME(sum_strip)(total+c,oxi_min_i64(width-c,OXI_STRIP),rows,x+c,row_stride);
 /* >>cpu/kernels/micro.inc */
 #define OXI_ROWS_OF_CPU_KERNELS_MICRO \
 OXI_INLINE void OXI_G(int64_t k,const void*a_panel,const void*b_panel,void*c_tile,int64_t ldc,\
-bool accumulate,const void*next,bool way,const int32_t*at){\
+bool accumulate,const void*next,bool way,const int32_t*at,const char*lines,int64_t leap){\
 const OXI_G_T*a=(const OXI_G_T*)a_panel,*b=(const OXI_G_T*)b_panel;const char*soon=(const char*)next;\
-OXI_G_T*c=(OXI_G_T*)c_tile;(void)way;OXI_G_ROWS(OXI_G_BEGIN)\
+OXI_G_T*c=(OXI_G_T*)c_tile;(void)way;(void)leap;OXI_G_ROWS(OXI_G_BEGIN)\
 int64_t last=k<OXI_LAST_STEPS?k:OXI_LAST_STEPS;\
 for(int part=0;part<2;part++){int64_t left=part?last:k-last;\
 if(part){OXI_G_ROWS(OXI_G_SOON)}\
@@ -1843,7 +1843,8 @@ for(;left>=4;left-=4){OXI_G_STEP(0)OXI_G_STEP(1)OXI_G_STEP(2)OXI_G_STEP(3)\
 a+=4*OXI_G_A_STEP;\
 OXI_G_ALONG(4)\
 OXI_PREFETCH_FAR(soon);\
-soon+=4*OXI_PREFETCH_A_STEP;}\
+soon+=4*OXI_PREFETCH_A_STEP;if(!lines)continue;\
+OXI_PREFETCH_FAR(lines);lines+=(soon-(const char*)next)%(16*OXI_PREFETCH_A_STEP)?leap:64 -3*leap;}\
 for(;left>0;left--){OXI_G_STEP(0)\
 a+=OXI_G_A_STEP;\
 OXI_G_ALONG(1)}}\
@@ -8509,6 +8510,8 @@ typedef void(*oxi_store_kernel)(int64_t n,const void*lane,void*destination,int64
 enum{OXI_PREFETCH_A_STEP=16};typedef struct oxi_gemm_kernel{int mr,nr,depth,tile_k;
 void(*run)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,bool accumulate,const void*next);
 void(*run_at)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,bool accumulate,const int32_t*at);
+void(*run_lines)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,bool accumulate,
+const void*next,const char*lines,int64_t leap);
 void(*enter)(void),(*leave)(void);}oxi_gemm_kernel;
 typedef void(*oxi_round_kernel)(int64_t rows,const float*from,int64_t ld,uint16_t*to,int64_t to_ld);
 typedef void(*oxi_pack_kernel)(int64_t lines,int64_t k,const void*source,int64_t stride,int width,
@@ -8601,7 +8604,7 @@ int64_t line,const void*v,int64_t step,float*out,int64_t out_step);
 void(*unpack[OX_DTYPE_COUNT])(int64_t n,const void*blocks,oxi_codes codes);
 void(*expand_codes)(int64_t n,oxi_codes codes,float*out);
 void(*quantize[OX_DTYPE_COUNT])(int64_t n,const float*x,void*blocks);
-void(*quantize_activation)(int64_t n,const float*x,oxi_q8*out);
+void(*quantize_activation)(int64_t n,const float*x,bool by_ratios,oxi_q8*out);
 void(*dot_rows[OX_DTYPE_COUNT])(int64_t rows,int64_t row_bytes,int64_t n,const void*blocks,
 const oxi_q8*x,float*out);
 float(*dot_codes)(int64_t n,oxi_codes codes,const oxi_q8*x);
@@ -15487,11 +15490,14 @@ position+=filled;filled=0;}
 r->load(c.n,c.p[0],line->step[0],buffer+filled*oxi_lane_bytes(r->lane));filled+=c.n;}
 oxi_reduce_flush(r,p,filled,buffer,position);}
 static void oxi_reduce_line(const oxi_reduce*r,const oxi_walk*line,oxi_partial*p,int64_t first,
-int64_t count,char*buffer){int64_t most=r->kind==OXI_REDUCE_COUNT?4096:OXI_REDUCE_LINE;
+int64_t count,char*buffer){int64_t most=OXI_REDUCE_LINE,begin=most;
+if(r->kind==OXI_REDUCE_COUNT){most=4096;
+begin=r->form.finish==OXI_FINISH_ANY||r->form.finish==OXI_FINISH_ALL?4*OXI_STRIP:most;}
 oxi_reduce_row row=r->narrow?r->narrow:r->reducer.row;oxi_cursor c;
 if(!(r->direct||r->narrow)||line->step[0]!=1||line->length<OXI_STRIP){
 oxi_reduce_gather(r,line,p,first,count,buffer);return;}
-for(oxi_walk_seek(line,&c,first,count,most);c.n&&!oxi_reduce_settled(r,p);oxi_walk_next(line,&c)){
+oxi_walk_seek(line,&c,first,count,begin);
+for(c.most=most;c.n&&!oxi_reduce_settled(r,p);oxi_walk_next(line,&c)){
 row(r->kernels,p,c.n,c.p[0],c.position);p->count+=c.n;}}
 static void oxi_reduce_tile(const oxi_reduce*r,const oxi_walk*line,oxi_partial*p,int64_t width,
 int64_t first,int64_t count,char*buffer){bool direct=r->direct&&r->kept.step[0]==1;
@@ -16010,8 +16016,10 @@ static ox_status oxi_block_product(const oxi_gemm*g);
 static int oxi_codes_group(ox_dtype dtype);enum{OXI_GEMM_PIECE=256,OXI_GEMM_STAGE=32768,
 OXI_GEMM_STAGE_LINES=512,OXI_GEMM_SLAB=16384,OXI_GEMM_STAGE_DEPTH=16,OXI_GEMM_TILE=256,
 OXI_GEMM_TILE_GROUPS=512,OXI_GEMM_BLOCKS_AHEAD=16,OXI_GEMM_ALONE=1<<19,OXI_GEMM_SHORT=1<<22,
-OXI_GEMM_LIES=4096,OXI_GEMM_LIES_ROWS=12,OXI_GEMM_FEW_STEPS=32,OXI_GEMM_TASK=4<<20,OXI_GEMM_PACKED=32<<20};
-typedef enum oxi_shared_form{OXI_SHARED_PANELS=1,OXI_SHARED_ROWS,OXI_SHARED_CODES}oxi_shared_form;
+OXI_GEMM_LIES=4096,OXI_GEMM_LIES_ROWS=12,OXI_GEMM_LINES=4,OXI_GEMM_FEW_STEPS=32,OXI_GEMM_TASK=4<<20,
+OXI_GEMM_PACKED=32<<20};
+typedef enum oxi_shared_form{OXI_SHARED_PANELS=1,OXI_SHARED_ROWS,OXI_SHARED_ROWS_BY_RATIOS,
+OXI_SHARED_CODES,OXI_SHARED_CODES_BY_RATIOS}oxi_shared_form;
 typedef struct oxi_gemm_type{oxi_lane lane;ox_dtype dtype;ox_dtype sums;int element;int k_each;
 const oxi_gemm_kernel*kernel;const oxi_gemm_groups*groups;bool pieces;oxi_packs pack_a,pack_b;
 void(*copies)(int64_t k,const void*a,void*out);oxi_copies_kernel copies_along;int lanes;}oxi_gemm_type;
@@ -16166,11 +16174,11 @@ int64_t line,int64_t k,int64_t count,char*stage){int64_t row=g->repacked?line%OX
 const char*from=(const char*)data+oxi_signed_bytes(dtype,(line-row)*line_stride);
 if(!g->repacked)return from+oxi_signed_bytes(dtype,k);
 oxi_repacked_row(dtype,from,row,k,count,stage);return stage;}
-static char*oxi_shared_take(const oxi_gemm*g,oxi_shared_form form,size_t bytes,bool*done){
-oxi_shared*shared=g->shared;*done=shared&&shared->form==(int)form&&shared->bytes==bytes;
+static char*oxi_shared_take(const oxi_gemm*g,int form,size_t bytes,bool*done){oxi_shared*shared=g->shared;
+*done=shared&&shared->form==form&&shared->bytes==bytes;
 if(*done)return(char*)shared->memory;
 char*memory=(char*)oxi_alloc(bytes);if(!shared||!memory)return memory;
-oxi_free(shared->memory,shared->bytes);shared->memory=memory;shared->bytes=bytes;shared->form=(int)form;
+oxi_free(shared->memory,shared->bytes);shared->memory=memory;shared->bytes=bytes;shared->form=form;
 return memory;}
 static void oxi_shared_give(const oxi_gemm*g,char*memory,size_t bytes){
 if(!g->shared)oxi_free(memory,bytes);}
@@ -16443,24 +16451,27 @@ if(!plain)oxi_gemm_epilogue(g,p->kernels,p->type.lane,m+i,n,columns,true,row,sta
 if(!p->direct&&!g->c_places)oxi_gemm_store(p,columns,row,to,stage);}
 if(g->c_places)oxi_gemm_store_places(p,sums,ld,m,n,rows,columns,stage);}
 typedef struct oxi_gemm_tile{int64_t m,n,rows,columns;char*sums;int64_t ld;bool rounds;
-const char*next_a,*next_b;int64_t next_depth;char*lane;}oxi_gemm_tile;
-static void oxi_gemm_multiply(const oxi_gemm_plan*p,int64_t k,int64_t depth,const char*a,const char*b,
-char*c,int64_t ld,const char*next){const oxi_gemm_kernel*kernel=p->type.kernel;
+const char*next_a,*next_b;const char*lines;int64_t next_depth;char*lane;}oxi_gemm_tile;
+static void oxi_gemm_multiply(const oxi_gemm_plan*p,const oxi_gemm_tile*t,int64_t k,int64_t depth,
+const char*a,const char*b,char*c,int64_t ld,const char*next){const oxi_gemm_kernel*kernel=p->type.kernel;
 const int64_t a_step=kernel->mr*(p->type.copies?p->type.lanes:1)*p->type.element,
 b_step=kernel->nr*p->type.element;
 for(;;){const int64_t steps=oxi_min_i64(depth,p->each);
 const bool onto=k>0||p->g->onto;if(p->g->b_at)kernel->run_at(steps,a,b,c,ld,onto,p->g->b_at+k);
+else if(t->lines)
+kernel->run_lines(steps,a,b,c,ld,onto,next,t->lines,oxi_signed_bytes(p->b.dtype,p->b.line_stride));
 else kernel->run(steps,a,b,c,ld,onto,next);
 if((depth-=steps)<=0)return;
 k+=steps;a+=steps*a_step;if(!p->g->b_at)b+=steps*b_step;
 next+=steps*OXI_PREFETCH_A_STEP;}}
 static bool oxi_gemm_sums_at_once(const oxi_gemm_plan*p){return p->round&&p->k<=p->depth;}
-static void oxi_gemm_edge(const oxi_gemm_plan*p,int64_t k,int64_t depth,const char*a,const char*b,
-char*c,int64_t ld,int64_t rows,int64_t columns,char*edge,const char*next){int nr=p->type.kernel->nr;
-size_t element=(size_t)p->type.element;if(k>0||p->g->onto)
+static void oxi_gemm_edge(const oxi_gemm_plan*p,const oxi_gemm_tile*t,int64_t k,int64_t depth,
+const char*a,const char*b,char*c,int64_t ld,int64_t rows,int64_t columns,const char*next){
+char*edge=t->lane+p->edge_at;int nr=p->type.kernel->nr;size_t element=(size_t)p->type.element;
+if(k>0||p->g->onto)
 for(int64_t i=0;i<rows;i++)
 memcpy(edge+(size_t)i*(size_t)nr*element,c+(size_t)(i*ld)*element,(size_t)columns*element);
-oxi_gemm_multiply(p,k,depth,a,b,edge,nr,next);for(int64_t i=0;i<rows;i++)
+oxi_gemm_multiply(p,t,k,depth,a,b,edge,nr,next);for(int64_t i=0;i<rows;i++)
 memcpy(c+(size_t)(i*ld)*element,edge+(size_t)i*(size_t)nr*element,(size_t)columns*element);}
 static void oxi_gemm_micro_tile(const oxi_gemm_plan*p,const oxi_gemm_tile*t,int64_t k,int64_t depth,
 const char*a,const char*b,int64_t i,int64_t j,const char*next){const oxi_gemm_kernel*kernel=p->type.kernel;
@@ -16469,15 +16480,23 @@ int64_t ld=t->sums?t->ld:kernel->nr;char*to=t->sums?t->sums+(i*ld+j)*p->type.ele
 uint16_t*c=t->rounds?(uint16_t*)(void*)oxi_gemm_c(p->g,t->m+i,t->n+j):NULL;
 for(int64_t r=0;c&&r<rows;r++)OXI_PREFETCH_FAR(c+r*p->g->c_row);
 if(!t->sums||(rows==kernel->mr&&columns==kernel->nr))
-oxi_gemm_multiply(p,k,depth,a,b,to,ld,next);
-else oxi_gemm_edge(p,k,depth,a,b,to,ld,rows,columns,t->lane+p->edge_at,next);
+oxi_gemm_multiply(p,t,k,depth,a,b,to,ld,next);
+else oxi_gemm_edge(p,t,k,depth,a,b,to,ld,rows,columns,next);
 if(c&&columns==kernel->nr)p->round(rows,(const float*)(void*)to,ld,c,p->g->c_row);
 else if(c)oxi_gemm_finish(p,to,ld,t->m+i,t->n+j,rows,columns,t->lane);}
 static void oxi_gemm_pack_columns(const oxi_gemm_plan*p,const oxi_gemm_tile*t,int64_t k,int64_t depth,
 char*own){int64_t group=OXI_GEMM_STAGE_LINES/p->b.width*p->b.width;
 for(int64_t j=0;j<t->columns;j+=group)
 oxi_gemm_pack(p,&p->b,t->n+j,oxi_min_i64(t->columns-j,group),k,depth,own+j*depth*p->type.element,t->lane);}
-static void oxi_gemm_panels(const oxi_gemm_plan*p,const oxi_gemm_tile*t,int64_t k,int64_t depth,
+static const char*oxi_gemm_lines(const oxi_gemm_plan*p,const oxi_gemm_tile*t,int64_t k,int64_t depth,
+int64_t j,int64_t call){
+if(!p->type.kernel->run_lines||p->b.k_stride!=1||p->b.dtype!=p->type.dtype||p->b.windows||
+(call+1)*OXI_GEMM_LINES>p->b.width)
+return NULL;
+j+=p->b.width;if(j>=t->columns){j=0;
+k+=depth;}
+j+=call*OXI_GEMM_LINES;return j<t->columns&&k<p->k?oxi_gemm_at(&p->b,t->n+j,k*p->type.k_each):NULL;}
+static void oxi_gemm_panels(const oxi_gemm_plan*p,oxi_gemm_tile*t,int64_t k,int64_t depth,
 const char*a,const char*b){int64_t mr=p->a.width,nr=p->b.width,a_bytes=depth*mr*p->type.element;
 int64_t b_bytes=depth*nr*p->type.element,each=depth*OXI_PREFETCH_A_STEP;
 int64_t ahead=oxi_round_up(t->rows,mr)*t->next_depth*p->type.element;
@@ -16489,6 +16508,7 @@ if(!b)oxi_gemm_pack(p,&p->b,t->n+j,oxi_min_i64(t->columns-j,nr),k,depth,own,t->l
 for(int64_t i=0,call=0;i<t->rows;i+=mr,call++,a_panel+=a_bytes){const char*next=a_panel;
 if(call<b_calls&&b_next){next=b_next+call*each;}else if(call<b_calls+a_calls&&t->next_a&&a_fetched<ahead){
 next=t->next_a+a_fetched;a_fetched+=each;}
+t->lines=b?NULL:oxi_gemm_lines(p,t,k,depth,j,call);
 oxi_gemm_micro_tile(p,t,k,depth,a_panel,b_panel,i,j,next);}}}
 static void oxi_gemm_panels_of_copies(const oxi_gemm_plan*p,const oxi_gemm_tile*t,int64_t k,
 int64_t depth,const char*a,const char*b){int64_t mr=p->a.width,nr=p->b.width,element=p->type.element;
@@ -16528,7 +16548,7 @@ const oxi_gemm_plan*p=(const oxi_gemm_plan*)arg;
 int64_t down=oxi_parts(p->rows,p->tile_m),element=p->type.element;
 int64_t i=index%down*p->tile_m,j=index/down*p->tile_n;
 oxi_gemm_tile t;t.m=p->m0+i;t.n=p->n0+j;t.rows=oxi_min_i64(p->rows-i,p->tile_m);
-t.columns=oxi_min_i64(p->columns-j,p->tile_n);t.lane=p->scratch+(size_t)lane*p->lane_bytes;
+t.columns=oxi_min_i64(p->columns-j,p->tile_n);t.lane=p->scratch+(size_t)lane*p->lane_bytes;t.lines=NULL;
 t.sums=oxi_gemm_sums_at_once(p)?NULL:p->direct?oxi_gemm_c(p->g,t.m,t.n)
 :p->partial?p->partial+(i*p->partial_ld+j)*element:t.lane+p->sums_at;
 t.ld=p->direct?p->g->c_row:p->partial?p->partial_ld:p->sums_ld;
@@ -16620,9 +16640,8 @@ int64_t lines=oxi_min_i64(each,oxi_share_lines(part,s)-i);
 while(each==1&&lines<OXI_THIN_STREAMS&&i<oxi_share_lines(part,lines))lines++;
 for(int64_t j=0;j<t->count&&lines>0;j++)
 for(int64_t k=0;k==0||k<t->k;k+=OXI_THIN_PIECE){float*sum=sums+(j*OXI_THIN_STREAMS+s)*part->lines+i;
-const float*x=t->thin+j*t->k+k;
-t->kernels->attention_dots[t->dtype](1,lines,oxi_min_i64(t->k-k,OXI_THIN_PIECE),x,0,
-line+k*number,step,got,0);
+const float*x=t->thin+j*t->k+k;int64_t piece=oxi_min_i64(t->k-k,OXI_THIN_PIECE);
+const char*here=line+k*number;t->kernels->attention_dots[t->dtype](1,lines,piece,x,0,here,step,got,0);
 for(int64_t l=0;l<lines;l++,sum+=sum_step)*sum=k?*sum+got[l]:got[l];}}}
 static void oxi_thin_task(void*arg,int64_t index,int lane){const oxi_thin*t=(const oxi_thin*)arg;
 const oxi_share_part part=oxi_lines_of(&t->shares,index);
@@ -16799,7 +16818,7 @@ p->k=p->type.pieces?oxi_round_up(g->k,tile_k):g->pairs?oxi_parts(g->k,2*g->pairs
 p->depth=p->type.kernel->depth;if(oxi_is_block(g->a_dtype)||oxi_is_block(g->b_dtype))
 p->depth=p->depth/piece*piece;
 else if(p->k>0){p->depth=oxi_parts(p->k,oxi_parts(p->k,p->depth));
-if(tile_k)p->depth=oxi_round_up(p->depth,tile_k);}
+if(tile_k||p->depth<p->k)p->depth=oxi_round_up(p->depth,tile_k?tile_k:16);}
 p->each=p->depth;if(g->way==OXI_WAY_SHORT_SUMS&&p->type.dtype==OX_F32&&p->depth>OXI_GEMM_FEW_STEPS)
 p->each=oxi_parts(p->depth,128)*16;}
 static ox_status oxi_gemm_packed(const oxi_gemm*g){oxi_gemm_plan p;oxi_gemm lies=*g;
@@ -16910,18 +16929,21 @@ part.lines+oxi_share_lines(&part,1),sums+s*part.lines,stage);}
 static bool oxi_is_large_step(float step){return step>4503599627370496.0f;}
 static void oxi_lower_row(int64_t k,const float*x,float*out){
 for(int64_t i=0;i<k;i++)out[i]=x[i]*(1/OXI_ROW_LIFT);}
-static float oxi_quantize_row(const oxi_kernels*kernels,int64_t k,const float*x,float*stage,oxi_q8*out){
-bool large=false;kernels->quantize_activation(k,x,out);for(int64_t i=0;i<oxi_parts(k,OXI_CODES_PIECE);i++)
+static bool oxi_takes_ratios(ox_dtype dtype){return oxi_info(dtype)->block_elements>32;}
+static float oxi_quantize_row(const oxi_kernels*kernels,int64_t k,const float*x,float*stage,
+bool by_ratios,oxi_q8*out){bool large=false;
+kernels->quantize_activation(k,x,by_ratios,out);for(int64_t i=0;i<oxi_parts(k,OXI_CODES_PIECE);i++)
 large=large||oxi_is_large_step(out[i].step);
 if(!large)return 1;
-oxi_lower_row(k,x,stage);kernels->quantize_activation(k,stage,out);return OXI_ROW_LIFT;}
+oxi_lower_row(k,x,stage);kernels->quantize_activation(k,stage,by_ratios,out);return OXI_ROW_LIFT;}
 static void oxi_block_rows_prepare(oxi_block_rows*r){const oxi_gemm*g=r->g;
 int64_t element=oxi_info(g->a_dtype)->block_bytes;for(int64_t m=0;m<g->m;m++){float*x=r->x+m*g->k;
 const void*from=(const char*)g->a+m*g->a_row*element;
 const bool lies=g->a_dtype==OX_F32&&g->a_col==1&&!r->exact;
 if(!lies)r->kernels->load[g->a_dtype][OXI_LANE_F32](g->k,from,g->a_col,x);
 if(!r->exact)
-r->lift[m]=oxi_quantize_row(r->kernels,g->k,lies?(const float*)from:x,x,r->q+m*r->pieces);}}
+r->lift[m]=oxi_quantize_row(r->kernels,g->k,lies?(const float*)from:x,x,
+oxi_takes_ratios(g->b_dtype),r->q+m*r->pieces);}}
 static void oxi_block_rows_plan(oxi_block_rows*r,const oxi_gemm*g,bool exact,int64_t shares,bool ends){
 memset(r,0,sizeof*r);r->g=g;r->kernels=oxi_cpu_kernels();r->exact=exact;
 const bool streams=g->repacked&&!exact;oxi_lines_set(&r->shares,g->n,streams?OXI_REPACKED_ROWS:1,
@@ -16939,7 +16961,7 @@ static ox_status oxi_block_rows_begin(oxi_block_rows*r,const oxi_gemm*g,bool exa
 bool ends){bool done=false;
 oxi_block_rows_plan(r,g,exact,sharers>1?1:oxi_lanes(INT32_MAX),ends);
 r->bytes=(size_t)oxi_lanes(INT32_MAX)*r->lane_bytes;
-char*memory=oxi_shared_take(g,OXI_SHARED_ROWS,r->made,&done);
+char*memory=oxi_shared_take(g,OXI_SHARED_ROWS+oxi_takes_ratios(g->b_dtype),r->made,&done);
 if(!memory)return OX_ERR_NOMEM;
 oxi_block_rows_place(r,memory);r->scratch=(char*)oxi_alloc(r->bytes);
 if(r->scratch&&!done)oxi_block_rows_prepare(r);
@@ -16998,6 +17020,8 @@ panel.scale=p->wide?NULL:p->scale+(index*(k/32)+k0/32)*mr;
 panel.extra=p->wide?NULL:p->sum+(index*(k>>p->shift)+(k0>>p->shift))*mr;panel.step=
 p->step?p->step+(index*oxi_parts(k,OXI_CODES_PIECE)+k0/OXI_CODES_PIECE)*mr:NULL;
 return panel;}
+static bool oxi_code_by_ratios(const oxi_code_product*p){
+return p->kernel->wants_ratios||oxi_takes_ratios(p->g->b_dtype);}
 static void oxi_code_line(const oxi_code_product*p,const oxi_q8*from,int8_t*code,float*scale,
 float*sum,float*step){int64_t k=p->g->k;
 for(int64_t at=0;at<k;at+=OXI_CODES_PIECE,from++){int64_t part=oxi_min_i64(k-at,OXI_CODES_PIECE);
@@ -17026,7 +17050,7 @@ p->kernels->load[g->a_dtype][OXI_LANE_F32](g->k,from,g->a_col,stage);x=stage;}
 float*steps=step+i*oxi_parts(g->k,OXI_CODES_PIECE);char*code=lane+p->codes_at+i*g->k*p->kernel->bytes;
 if(p->wide){p->lift[first+i]=oxi_code_wide_row(p,x,stage,(int16_t*)(void*)code,steps);
 continue;}
-p->lift[first+i]=oxi_quantize_row(p->kernels,g->k,x,stage,row);
+p->lift[first+i]=oxi_quantize_row(p->kernels,g->k,x,stage,oxi_code_by_ratios(p),row);
 oxi_code_line(p,row,(int8_t*)code,scale+i*(g->k/32),sum+i*(g->k/group),steps);}
 oxi_code_pack(p,lane,lines,p->kernel->mr,g->k,g->k/32,g->k/group,oxi_code_rows_at(p,index,0));}
 static void oxi_code_piece(const oxi_code_product*p,int64_t line,int64_t k,int64_t count,oxi_codes c){
@@ -17135,7 +17159,7 @@ bool stepped=p.wide||p.kernel->wants_ratios;
 int64_t steps=stepped?oxi_round_up(rows,mr)*oxi_parts(g->k,OXI_CODES_PIECE):0;
 size_t step_at=oxi_code_place(&bytes,steps*f32),lift_at=oxi_code_place(&bytes,rows*f32);
 size_t scratch_bytes=(size_t)oxi_lanes(INT32_MAX)*p.lane_bytes;bool done=false;
-char*memory=oxi_shared_take(g,OXI_SHARED_CODES,bytes,&done);
+char*memory=oxi_shared_take(g,OXI_SHARED_CODES+oxi_code_by_ratios(&p),bytes,&done);
 p.scratch=memory?(char*)oxi_alloc(scratch_bytes):NULL;*status=p.scratch?OX_OK:OX_ERR_NOMEM;if(!p.scratch){
 oxi_shared_give(g,memory,bytes);return true;}
 p.q=memory+q_at;p.scale=(float*)(void*)(memory+scale_at);p.sum=(float*)(void*)(memory+sum_at);
@@ -20879,7 +20903,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xf117e8d4
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x378ef43d
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */
@@ -21594,9 +21618,9 @@ OXI_ROWS_OF_CPU_KERNELS_MICRO
 #undef OXI_G_ADD
 #undef OXI_G_DOT
 OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,
-bool accumulate,const void*next){OXI_ISA(gemm_f32_any)(k,a,b,c,ldc,accumulate,next,false,NULL);}
+bool accumulate,const void*next){OXI_ISA(gemm_f32_any)(k,a,b,c,ldc,accumulate,next,false,NULL,NULL,0);}
 OXI_KERNEL void OXI_ISA(gemm_f32_at)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,
-bool accumulate,const int32_t*at){OXI_ISA(gemm_f32_any)(k,a,b,c,ldc,accumulate,a,OXI_SPREADS,at);}
+bool accumulate,const int32_t*at){OXI_ISA(gemm_f32_any)(k,a,b,c,ldc,accumulate,a,OXI_SPREADS,at,NULL,0);}
 #define OXI_G OXI_ISA(gemm_f64_any)
 #define OXI_G_T double
 #define OXI_G_V vd
@@ -21623,7 +21647,7 @@ OXI_ROWS_OF_CPU_KERNELS_MICRO
 #undef OXI_G_ADD
 #undef OXI_G_DOT
 OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,
-bool accumulate,const void*next){OXI_ISA(gemm_f64_any)(k,a,b,c,ldc,accumulate,next,false,NULL);}
+bool accumulate,const void*next){OXI_ISA(gemm_f64_any)(k,a,b,c,ldc,accumulate,next,false,NULL,NULL,0);}
 #if OXI_AVX_VNNI && VF == 16
 #define OXI_PAIRS_MR 13
 #define OXI_EACH_PAIRS_ROW(X)X(0)X(1)X(2)X(3)X(4)X(5)X(6)X(7)X(8)X(9)X(10)X(11)X(12)
@@ -21653,15 +21677,18 @@ OXI_ROWS_OF_CPU_KERNELS_MICRO
 #undef OXI_G_ADD
 #undef OXI_G_DOT
 OXI_KERNEL void OXI_ISA(gemm_bf16)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,
-bool accumulate,const void*next){OXI_ISA(gemm_bf16_any)(k,a,b,c,ldc,accumulate,next,false,NULL);}
+bool accumulate,const void*next){OXI_ISA(gemm_bf16_any)(k,a,b,c,ldc,accumulate,next,false,NULL,NULL,0);}
 OXI_KERNEL void OXI_ISA(gemm_at_bf16)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,
-bool accumulate,const int32_t*at){OXI_ISA(gemm_bf16_any)(k,a,b,c,ldc,accumulate,a,false,at);}
+bool accumulate,const int32_t*at){OXI_ISA(gemm_bf16_any)(k,a,b,c,ldc,accumulate,a,false,at,NULL,0);}
+OXI_KERNEL void OXI_ISA(gemm_lines_bf16)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,
+bool accumulate,const void*next,const char*lines,int64_t leap){
+OXI_ISA(gemm_bf16_any)(k,a,b,c,ldc,accumulate,next,false,NULL,lines,leap);}
 #endif
 #if OXI_SPREADS
 #define OXI_SPREAD(name,type,vector,lanes)\
 OXI_KERNEL void OXI_ISA(name##_spread)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,\
 bool accumulate,const void*next){\
-OXI_ISA(name##_any)(k,a,b,c,ldc,accumulate,next,true,NULL);}\
+OXI_ISA(name##_any)(k,a,b,c,ldc,accumulate,next,true,NULL,NULL,0);}\
 OXI_KERNEL void OXI_ISA(name##_copies)(int64_t k,const void*a_panel,void*out){\
 const type*a=(const type*)a_panel;\
 for(int64_t i=0;i<k*OXI_MR;i++)vector##_store((type*)out+i*lanes,vector##_set1(a[i]));}
@@ -21778,11 +21805,11 @@ OXI_ROWS_OF_CPU_KERNELS_MICRO
 #undef OXI_G_ADD
 #undef OXI_G_DOT
 OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,
-bool accumulate,const void*next){OXI_ISA(gemm_i16_any)(k,a,b,c,ldc,accumulate,next,false,NULL);}
+bool accumulate,const void*next){OXI_ISA(gemm_i16_any)(k,a,b,c,ldc,accumulate,next,false,NULL,NULL,0);}
 #if VF == 16 || (VF == 8 && OXI_ISA(FMA) && OXI_AVX_VNNI)
 #define OXI_I16_VNNI (oxi_cpu_info()->features&(VF==16?OXI_CPU_AVX512_VNNI:OXI_CPU_AVX_VNNI))
 OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,
-bool accumulate,const void*next){OXI_ISA(gemm_i16_any)(k,a,b,c,ldc,accumulate,next,true,NULL);}
+bool accumulate,const void*next){OXI_ISA(gemm_i16_any)(k,a,b,c,ldc,accumulate,next,true,NULL,NULL,0);}
 #endif
 #undef OXI_EACH_ROW16
 #undef vp
@@ -21829,22 +21856,6 @@ _mm256_storeu_ps(to,_mm256_shuffle_ps(ab_low,cd_low,0x44));
 _mm256_storeu_ps(to+width,_mm256_shuffle_ps(ab_low,cd_low,0xee));
 _mm256_storeu_ps(to+2*width,_mm256_shuffle_ps(ab_high,cd_high,0x44));
 _mm256_storeu_ps(to+3*width,_mm256_shuffle_ps(ab_high,cd_high,0xee));}
-#if VF == 16
-OXI_INLINE __m512 OXI_ISA(transpose_load16)(const float*from,int64_t fourth){
-__m512 v=_mm512_castps128_ps512(_mm_loadu_ps(from));v=_mm512_insertf32x4(v,_mm_loadu_ps(from+fourth),1);
-v=_mm512_insertf32x4(v,_mm_loadu_ps(from+2*fourth),2);
-return _mm512_insertf32x4(v,_mm_loadu_ps(from+3*fourth),3);}
-OXI_INLINE void OXI_ISA(transpose16)(const float*from,int64_t stride,float*to,int64_t width){
-__m512 a=OXI_ISA(transpose_load16)(from,4*stride);__m512 b=OXI_ISA(transpose_load16)(from+stride,4*stride);
-__m512 c=OXI_ISA(transpose_load16)(from+2*stride,4*stride);
-__m512 d=OXI_ISA(transpose_load16)(from+3*stride,4*stride);
-__m512 ab_low=_mm512_unpacklo_ps(a,b),ab_high=_mm512_unpackhi_ps(a,b);
-__m512 cd_low=_mm512_unpacklo_ps(c,d),cd_high=_mm512_unpackhi_ps(c,d);
-_mm512_storeu_ps(to,_mm512_shuffle_ps(ab_low,cd_low,0x44));
-_mm512_storeu_ps(to+width,_mm512_shuffle_ps(ab_low,cd_low,0xee));
-_mm512_storeu_ps(to+2*width,_mm512_shuffle_ps(ab_high,cd_high,0x44));
-_mm512_storeu_ps(to+3*width,_mm512_shuffle_ps(ab_high,cd_high,0xee));}
-#endif
 #else
 #define OXI_TRANSPOSED_LINES 4
 #endif
@@ -21879,14 +21890,41 @@ OXI_INLINE void OXI_ISA(transpose4)(const float*from,int64_t stride,float*to,int
 OXI_ISA(transpose2)(from,stride,to,width);OXI_ISA(transpose2)(from+2*stride,stride,to+2,width);}
 #endif
 #endif
+#if VF == 16
+#define OXI_EACH_TURNED(X)\
+X(0,0)X(1,8)X(2,4)X(3,12)X(4,1)X(5,9)X(6,5)X(7,13)X(8,2)\
+X(9,10)X(10,6)X(11,14)X(12,3)X(13,11)X(14,7)X(15,15)
+#define OXI_MIX(LOW,HIGH,from,i,j,to,k,l)\
+__m512 to##k=LOW(from##i,from##j),to##l=HIGH(from##i,from##j);
+#define OXI_MIX_ALL(LOW,HIGH,a,b)\
+OXI_MIX(LOW,HIGH,a,0,8,b,0,1)OXI_MIX(LOW,HIGH,a,1,9,b,2,3)\
+OXI_MIX(LOW,HIGH,a,2,10,b,4,5)OXI_MIX(LOW,HIGH,a,3,11,b,6,7)\
+OXI_MIX(LOW,HIGH,a,4,12,b,8,9)OXI_MIX(LOW,HIGH,a,5,13,b,10,11)\
+OXI_MIX(LOW,HIGH,a,6,14,b,12,13)OXI_MIX(LOW,HIGH,a,7,15,b,14,15)
+#define OXI_MIX_LOAD(i,j)__m512 a##i=_mm512_maskz_loadu_ps(read,from+(j<here?j:0)*stride);
+#define OXI_MIX_STORE(i,j)if (j<steps)_mm512_mask_storeu_ps(to+j*width,write,e##i);
+#define OXI_MIX_EVEN(a,b)_mm512_shuffle_f32x4(a,b,0x88)
+#define OXI_MIX_ODD(a,b)_mm512_shuffle_f32x4(a,b,0xdd)
+OXI_SHARED void OXI_ISA(turn_lines)(const float*from,int64_t stride,float*to,int64_t width,int here,
+int64_t steps){const __mmask16 read=(__mmask16)((1<<steps)-1);
+for(;here>0;here-=16,from+=16*stride,to+=16){
+const __mmask16 write=here<16?(__mmask16)((1<<here)-1):(__mmask16)0xffff;OXI_EACH_TURNED(OXI_MIX_LOAD)
+OXI_MIX_ALL(_mm512_unpacklo_ps,_mm512_unpackhi_ps,a,b)
+OXI_MIX_ALL(_mm512_unpacklo_ps,_mm512_unpackhi_ps,b,c)
+OXI_MIX_ALL(OXI_MIX_EVEN,OXI_MIX_ODD,c,d)
+OXI_MIX_ALL(OXI_MIX_EVEN,OXI_MIX_ODD,d,e)
+OXI_EACH_TURNED(OXI_MIX_STORE)}}
+#undef OXI_EACH_TURNED
+#undef OXI_MIX_EVEN
+#undef OXI_MIX_ODD
+#undef OXI_MIX
+#undef OXI_MIX_ALL
+#undef OXI_MIX_LOAD
+#undef OXI_MIX_STORE
+#else
 OXI_SHARED void OXI_ISA(turn_lines)(const float*from,int64_t stride,float*to,int64_t width,int here,
 int64_t steps){int64_t whole=steps/4*4;
 int w=0;
-#if VF == 16
-for(;w+16<=here;w+=16)
-for(int64_t i=0;i<whole;i+=4)
-OXI_ISA(transpose16)(from+w*stride+i,stride,to+w+i*width,width);
-#endif
 #if OXI_TRANSPOSED_LINES == 8
 for(;w+8<=here;w+=8)
 for(int64_t i=0;i<whole;i+=4)
@@ -21901,11 +21939,12 @@ OXI_ISA(transpose2)(from+w*stride+i,stride,to+w+i*width,width);
 for(int64_t i=0;w<here&&i<whole;i++)to[i*width+w]=from[w*stride+i];
 for(int64_t i=whole;i<steps;i++)
 for(w=0;w<here;w++)to[i*width+w]=from[w*stride+i];}
+#endif
 #define OXI_PACK_AHEAD 256
 #define OXI_PREFETCH_PACKED(type){\
 int64_t soon=i+OXI_PACK_AHEAD/(int64_t)sizeof(type);\
 const type*there=from+(soon<k?soon:soon-k+width*stride);\
-for(int w=0;w<here;w++)OXI_PREFETCH_READ(there+w*stride);}
+for(int w=0;w<here;w++)OXI_PREFETCH_FAR(there+w*stride);}
 OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines,int64_t k,const void*source,int64_t stride,int width,
 void*panels,int64_t panel_stride){for(int64_t line=0;line<lines;line+=width){
 const float*from=(const float*)source+line*stride;float*to=(float*)panels+line/width*panel_stride;
@@ -22244,7 +22283,8 @@ _mm512_mask_storeu_epi32(to,write,_mm512_permutex2var_epi16(low,which,high));}}
 static void OXI_ISA(fill_pairs)(oxi_kernels*k){if(!(oxi_cpu_info()->features&OXI_CPU_FAST_PAIRS))return;
 k->bf16_pairs.kernel=k->gemm_f32;k->bf16_pairs.kernel.depth=384;k->bf16_pairs.kernel.mr=OXI_PAIRS_MR;
 k->bf16_pairs.kernel.run=OXI_ISA(gemm_bf16);k->bf16_pairs.kernel.run_at=OXI_ISA(gemm_at_bf16);
-k->bf16_pairs.pick=OXI_ISA(pick_2);k->bf16_pairs.interleave=OXI_ISA(pack_across_2);}
+k->bf16_pairs.kernel.run_lines=OXI_ISA(gemm_lines_bf16);k->bf16_pairs.pick=OXI_ISA(pick_2);
+k->bf16_pairs.interleave=OXI_ISA(pack_across_2);}
 #undef OXI_PAIRS_MR
 #undef OXI_EACH_PAIRS_ROW
 #if OXI_AMX
@@ -23353,7 +23393,7 @@ OXI_INLINE float OXI_ISA(largest_32)(const float*x,vf*wrong){vf most=vf_zero();
 for(int j=0;j<32;j+=VF){vf a=vf_load(x+j);
 most=vf_max(most,vf_abs(a));*wrong=vf_fma(a,vf_zero(),*wrong);}
 return vf_hmax(most);}
-OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n,const float*x,oxi_q8*out){
+OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n,const float*x,bool by_ratios,oxi_q8*out){
 for(;n>0;n-=256,x+=256,out++){int groups=n<256?(int)n/32:8;
 float largest[8],most=0;vf wrong=vf_zero();for(int i=0;i<groups;i++){
 largest[i]=OXI_ISA(largest_32)(x+32*i,&wrong);if(largest[i]>most)most=largest[i];}
@@ -23363,15 +23403,16 @@ out->blocks=groups;out->step=usual?most/(127*OXI_Q8_RATIOS):refused;
 for(int i=0;!usual&&i<groups;i++)out->scale[i]=out->sum[i]=out->step;
 for(int i=0;usual&&i<groups;i++){float wanted=largest[i]*ratios;
 int ratio=wanted>1?(int)wanted:1;if(ratio<OXI_Q8_RATIOS&&(float)ratio<wanted)ratio++;
-vf inverse=vf_set1(127*ratios/(float)ratio);float halves[2];for(int half=0;half<2;half++){
-int at=32*i+16*half;vf total=vf_zero();for(int j=at;j<at+16;j+=VF){
-vi codes=vf_to_vi(vf_mul(vf_load(x+j),inverse));vi_store_8(out->q+j,codes);
-total=vf_add(total,vi_to_vf(codes));}
+const bool own=!by_ratios&&largest[i]>1e-34f;
+vf inverse=vf_set1(own?127/largest[i]:127*ratios/(float)ratio);float halves[2];
+for(int half=0;half<2;half++){int at=32*i+16*half;
+vf total=vf_zero();for(int j=at;j<at+16;j+=VF){vi codes=vf_to_vi(vf_mul(vf_load(x+j),inverse));
+vi_store_8(out->q+j,codes);total=vf_add(total,vi_to_vf(codes));}
 halves[half]=vf_hsum(total);out->total[2*i+half]=(int16_t)halves[half];
 out->crossed_total[oxi_crossed(2*i+half)]=(int16_t)halves[half];}
 out->ratio[i]=out->crossed_ratio[oxi_crossed(i)]=(int16_t)ratio;
-out->crossed_sum[oxi_crossed(i)]=(int16_t)(halves[0]+halves[1]);out->scale[i]=out->step*(float)ratio;
-out->sum[i]=out->scale[i]*(halves[0]+halves[1]);}}}
+out->crossed_sum[oxi_crossed(i)]=(int16_t)(halves[0]+halves[1]);
+out->scale[i]=own?largest[i]/127:out->step*(float)ratio;out->sum[i]=out->scale[i]*(halves[0]+halves[1]);}}}
 static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels*k){
 #define OXI_X(name,dtype)k->unpack[dtype] =OXI_ISA(unpack_blocks_##name);
 OXI_EACH_UNPACKED_TYPE(OXI_X)

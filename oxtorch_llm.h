@@ -8875,6 +8875,7 @@ X("bert","bert","bert",NONE,0)\
 X("roberta","bert","bert",OFFSET,0)\
 X("xlm-roberta","bert","bert",OFFSET,0)\
 X("camembert","bert","bert",OFFSET,0)\
+X("mpnet","mpnet","mpnet",NONE,0)\
 X("distilbert","bert","distil",NONE,0)\
 X("modernbert","modern-bert","modern",NONE,-3)\
 X("modernbert-decoder","modern-bert-decoder","modern modern_decoder",NONE,-3)\
@@ -8889,12 +8890,12 @@ X("umt5","t5","t5",NONE,0)
 #define OXI_LLM_PREFIX_LIST(X)\
 X("")X("model.")X("transformer.")X("gpt_neox.")X("bert.")X("roberta.")X("distilbert.")\
 X("model.language_model.")X("language_model.model.")X("language_model.")X("model.decoder.")\
-X("decoder.")X("backbone.")X("biogpt.")X("model.text_model.")
+X("decoder.")X("backbone.")X("biogpt.")X("model.text_model.")X("mpnet.")
 #define OXI_LLM_STEM_LIST(X)\
 X("base bitnet neox opt modern mamba","layers.","blk.","")\
 X("gpt2 gptj bloom falcon exaone neo openai","h.","blk.","")\
 X("mpt","blocks.","blk.","")\
-X("bert","encoder.layer.","blk.","")\
+X("bert mpnet","encoder.layer.","blk.","")\
 X("distil","transformer.layer.","blk.","")\
 X("distil","layer.","blk.","")\
 X("nomic","encoder.layers.","blk.","")\
@@ -8927,14 +8928,16 @@ X("opt","project_in.weight","",SKIP)\
 X("opt","project_out.weight","",SKIP)\
 X("opt","embed_positions.weight","position_embd.weight",WITHOUT_TWO)\
 X("opt","final_layer_norm.*","output_norm.*",NONE)\
-X("bert distil nomic","embeddings.word_embeddings.weight","token_embd.weight",NONE)\
+X("bert distil nomic mpnet","embeddings.word_embeddings.weight","token_embd.weight",NONE)\
 X("bert distil","embeddings.position_embeddings.weight","position_embd.weight",POSITIONS)\
+X("mpnet","embeddings.position_embeddings.weight","position_embd.weight",WITHOUT_TWO)\
+X("mpnet","encoder.relative_attention_bias.weight","blk.0.attn_rel_b.weight",NONE)\
 X("bert nomic","embeddings.token_type_embeddings.weight","token_types.weight",NONE)\
-X("bert distil","embeddings.LayerNorm.*","token_embd_norm.*",NONE)\
-X("bert","embeddings.position_ids","",SKIP)\
-X("bert","pooler.dense.*","cls.*",NONE)\
+X("bert distil mpnet","embeddings.LayerNorm.*","token_embd_norm.*",NONE)\
+X("bert mpnet","embeddings.position_ids","",SKIP)\
+X("bert mpnet","pooler.dense.*","cls.*",NONE)\
 X("bert","cls.~","",SKIP)\
-X("bert distil modern","lm_head.~","",SKIP)\
+X("bert distil modern mpnet","lm_head.~","",SKIP)\
 X("distil","vocab_~","",SKIP)\
 X("modern","embeddings.tok_embeddings.weight","token_embd.weight",NONE)\
 X("modern","embeddings.norm.*","token_embd_norm.*",NONE)\
@@ -9309,9 +9312,14 @@ X("bert","attention.self.key.*","attn_k.*",NONE)\
 X("bert","attention.self.value.*","attn_v.*",NONE)\
 X("bert","attention.output.dense.*","attn_output.*",NONE)\
 X("bert","attention.output.LayerNorm.*","attn_output_norm.*",NONE)\
-X("bert","intermediate.dense.*","ffn_up.*",NONE)\
-X("bert","output.dense.*","ffn_down.*",NONE)\
-X("bert","output.LayerNorm.*","layer_output_norm.*",NONE)\
+X("bert mpnet","intermediate.dense.*","ffn_up.*",NONE)\
+X("bert mpnet","output.dense.*","ffn_down.*",NONE)\
+X("bert mpnet","output.LayerNorm.*","layer_output_norm.*",NONE)\
+X("mpnet","attention.attn.q.*","attn_q.*",NONE)\
+X("mpnet","attention.attn.k.*","attn_k.*",NONE)\
+X("mpnet","attention.attn.v.*","attn_v.*",NONE)\
+X("mpnet","attention.attn.o.*","attn_output.*",NONE)\
+X("mpnet","attention.LayerNorm.*","attn_output_norm.*",NONE)\
 X("distil","attention.q_lin.*","attn_q.*",NONE)\
 X("distil","attention.k_lin.*","attn_k.*",NONE)\
 X("distil","attention.v_lin.*","attn_v.*",NONE)\
@@ -9465,10 +9473,12 @@ X("gemma3n gemma4","window","sliding_window|^sliding_window|512")\
 X("*","window","sliding_window|attention_window_size|local_attention|attention_chunk_size|window_size")
 #define OXI_LLM_MLA "deepseek2 deepseek32 glm-dsa mistral4"
 #define OXI_LLM_NO_ROPE \
-"gpt2 gpt-neo starcoder bloom mpt opt bert t5 t5encoder mamba mamba2 jamba nemotron_h nemotron_h_moe"
+"gpt2 gpt-neo starcoder bloom mpt opt bert mpnet t5 t5encoder mamba mamba2 jamba nemotron_h " \
+"nemotron_h_moe"
 #define OXI_LLM_SOURCE_KEY_LIST(X)\
 X("*","vocab_size",INT,"vocab_size")\
 X("roberta xlm-roberta camembert","context_length",INT,"max_position_embeddings-pad_token_id-1")\
+X("mpnet","context_length",INT,"max_position_embeddings-2")\
 X("command-r","context_length",INT,"model_max_length|max_position_embeddings|8192")\
 X("nomic-bert","context_length",INT,"max_trained_positions|n_positions|2048")\
 X("t5 t5encoder","context_length",INT,"n_positions|512")\
@@ -9632,6 +9642,7 @@ X("gpt2","attention.scale_by_layer",BOOL,"scale_attn_by_inverse_layer_idx")\
 X("gpt2 starcoder","attention.scale",FLOAT,"1-scale_attn_weights")\
 X("mpt","attention.scale",FLOAT,"attn_config.softmax_scale")\
 X("gemma2 gemma3 vaultgemma","attention.scale",FLOAT,"1/~query_pre_attn_scalar|0.0625")\
+X("mpnet","attention.relative_buckets_count",INT,"32")\
 X("t5 t5encoder","attention.relative_buckets_count",INT,"relative_attention_num_buckets|32")\
 X("t5 t5encoder","attention.relative_max_distance",INT,"relative_attention_max_distance|128")\
 X("t5","decoder_start_token_id",INT,"decoder_start_token_id|generation.decoder_start_token_id|0")\
@@ -9656,7 +9667,8 @@ X("minicpm3","embedding_scale",FLOAT,"scale_emb")\
 X("minicpm3","residual_scale",FLOAT,"scale_depth/~$layers")\
 X("minicpm3","logit_scale",FLOAT,"$width/dim_model_base")\
 X("mt5","logit_scale",FLOAT,"")\
-X("t5","logit_scale",FLOAT,"scale_decoder_outputs/~d_model|tie_word_embeddings/~d_model|1/~d_model")\
+X("t5","logit_scale",FLOAT,\
+"scale_decoder_outputs/~d_model|^scale_decoder_outputs|tie_word_embeddings/~d_model|1/~d_model")\
 X("falcon","tensor_data_layout",TEXT,"'jploski")\
 X(OXI_LLM_NO_ROPE,"rope.dimension_count",INT,"")\
 X(OXI_LLM_MLA " minicpm3","rope.dimension_count",INT,"qk_rope_head_dim")\
@@ -9693,7 +9705,9 @@ X("llama4","attention.temperature_scale",FLOAT,\
 "attn_scale*attn_temperature_tuning|0.1*attn_temperature_tuning|0.1")\
 X("llama4","attention.temperature_length",INT,"floor_scale|8192")\
 X("falcon","attention.alibi_scale",FLOAT,"1/~$head")\
-X("falcon","sequential_residual",SIGNED,"1-parallel_attn-new_decoder_architecture|1-parallel_attn")\
+X("falcon","sequential_residual",SIGNED,\
+"1-parallel_attn-new_decoder_architecture|1-^parallel_attn-new_decoder_architecture|" \
+"1-parallel_attn|1-^parallel_attn")\
 X("phimoe","router_jitter",FLOAT,"router_jitter_noise|0.01")\
 X("phimoe","expert_used_count",INT,"2")\
 X("falcon-h1","use_bias",BOOL,"attention_bias|0")\
@@ -9739,8 +9753,8 @@ X("hy_v3","expert_weights_scale",FLOAT,"router_scaling_factor")\
 X("laguna","expert_weights_scale",FLOAT,"moe_routed_scaling_factor")\
 X("afmoe hy_v3 laguna","expert_weights_norm",BOOL,"1")\
 X("exaone-moe glm4_moe_lite nemotron_h_moe mistral4 cohere2moe","expert_weights_norm",BOOL,\
-"norm_topk_prob|1")\
-X("lfm2moe mellum qwen3next qwen35moe","expert_weights_plain",BOOL,"1-norm_topk_prob|0")\
+"norm_topk_prob|^norm_topk_prob|1")\
+X("lfm2moe mellum qwen3next qwen35moe","expert_weights_plain",BOOL,"1-norm_topk_prob|1-^norm_topk_prob|0")\
 X("exaone-moe afmoe lfm2moe hy_v3 laguna minimax-m2 glm4_moe_lite","expert_gating_func",INT,"2")\
 X("exaone-moe glm4_moe_lite hy_v3 laguna deepseek32 glm-dsa","leading_dense_block_count",INT,\
 "%mlp_layer_types:dense|first_k_dense_replace|1")\
@@ -9772,7 +9786,7 @@ X(OXI_LLM_MLA " glm4moe dots1","expert_group_count",INT,"n_group")\
 X(OXI_LLM_MLA " glm4moe dots1","expert_group_used_count",INT,"topk_group")\
 X("deepseek_v3","expert_weights_scale",FLOAT,"routed_scaling_factor|2.5")\
 X(OXI_LLM_MLA " glm4moe dots1","expert_weights_scale",FLOAT,"routed_scaling_factor")\
-X("deepseek_v3 deepseek32 glm-dsa","expert_weights_norm",BOOL,"norm_topk_prob|1")\
+X("deepseek_v3 deepseek32 glm-dsa","expert_weights_norm",BOOL,"norm_topk_prob|^norm_topk_prob|1")\
 X("qwen3moe","expert_weights_plain",BOOL,"1-norm_topk_prob|1")\
 X("deepseek32 glm-dsa","attention.indexer.head_count",INT,"index_n_heads")\
 X("deepseek32 glm-dsa","attention.indexer.key_length",INT,"index_head_dim")\
@@ -9809,7 +9823,7 @@ X("llama mistral ministral seed_oss qwen2 qwen2_moe qwen3 qwen3_moe qwen3_vl qwe
 X("helium","\"rms_norm_eps\":1e-8")\
 X("glm glm4","\"rms_norm_eps\":1.5625e-7")\
 X("phi stablelm cohere cohere2 cohere2_moe jais2 gpt_neox","\"layer_norm_eps\":1e-5")\
-X("bert roberta xlm-roberta camembert nomic_bert","\"layer_norm_eps\":1e-12")\
+X("bert roberta xlm-roberta camembert mpnet nomic_bert","\"layer_norm_eps\":1e-12")\
 X("nemotron_h","\"layer_norm_epsilon\":1e-5")\
 X("starcoder2","\"norm_epsilon\":1e-5")\
 X("llama4_text llama4","\"num_experts_per_tok\":1")\
@@ -9871,6 +9885,7 @@ X("minimax-01","full_attn_beta_factor",1)\
 X("minimax-01","linear_attn_beta_factor",1)\
 X("minimax-01","mlp_beta_factor",1)
 #define OXI_LLM_SOURCE_SCALE_LIST(X)\
+X("granitehybrid falcon-h1 jamba","ssm_conv1d.bias","","mamba_conv_bias|^mamba_conv_bias")\
 X("falcon-h1","token_embd.weight","","embedding_multiplier")\
 X("falcon-h1","output.weight","","lm_head_multiplier")\
 X("falcon-h1","ffn_gate.weight","","mlp_multipliers.0")\
@@ -9894,7 +9909,8 @@ X("falcon-h1","ssm_in.bias","mamba_d_ssm","ssm_multipliers.0")\
 X("falcon-h1","ssm_in.bias","mamba_d_ssm","ssm_multipliers.1")\
 X("falcon-h1","ssm_in.bias","mamba_n_groups*mamba_d_state","ssm_multipliers.2")\
 X("falcon-h1","ssm_in.bias","mamba_n_groups*mamba_d_state","ssm_multipliers.3")\
-X("falcon-h1","ssm_in.bias","","ssm_multipliers.4")
+X("falcon-h1","ssm_in.bias","","ssm_multipliers.4")\
+X("mamba mamba2 nemotron_h nemotron_h_moe","ssm_conv1d.bias","","use_conv_bias|^use_conv_bias")
 typedef enum oxi_llm_trait{OXI_LLM_TRAIT_NONE=0,OXI_LLM_TRAIT_PAIRS,OXI_LLM_TRAIT_ONE,OXI_LLM_TRAIT_OFFSET,
 OXI_LLM_TRAIT_BACKWARDS,OXI_LLM_TRAIT_EITHER}oxi_llm_trait;
 typedef struct oxi_llm_model_type{const char*name,*architecture,*sets;oxi_llm_trait trait;int period;
@@ -10017,7 +10033,8 @@ static bool oxi_llm_eval(const oxi_llm_config*c,const char*expression,int depth,
 ox_status*status);
 static bool oxi_llm_stored_rows(const oxi_llm_config*c,const char*p,size_t length,double*out){
 char name[128];ox_file_entry entry;if(length>=sizeof name||!c->folder->weights)return false;
-memcpy(name,p,length);name[length]=0;const int64_t at=oxi_file_find(c->folder->weights,name);
+memcpy(name,p,length);name[length]=0;const char*dot=strchr(name,'.');
+int64_t at=oxi_file_find(c->folder->weights,name);if(at<0&&dot)at=oxi_file_find(c->folder->weights,dot+1);
 if(at<0||ox_file_get_entry(c->folder->weights,at,&entry)!=OX_OK||entry.ndim<1)return false;
 *out=(double)entry.shape[0];
 return true;}
@@ -11166,116 +11183,152 @@ t=OXI_FAIL_NULL(OX_ERR_SHAPE,"llm: tensor %s became %s",item->name,oxi_tensor_te
 if(t)t=ox_keep(t);
 ox_scope_end(&scope);return t;}
 /* >>llm/source/modules.c */
-typedef struct oxi_llm_module{const char*type,*path;}oxi_llm_module;
+static const char*oxi_llm_module_text(const oxi_json*json,uint32_t object,const char*key){
+const uint32_t at=oxi_json_find(json,object,key);const oxi_json_node*node=&json->nodes[at];
+const bool whole=at&&node->type==OXI_JSON_STRING&&strlen(node->value.text)==node->length;
+return whole?node->value.text:"";}
+static bool oxi_llm_module_flag(const oxi_json*json,const char*key,bool otherwise){
+const uint32_t at=oxi_json_find(json,0,key);const oxi_json_node*node=&json->nodes[at];
+if(!at)return otherwise;
+if(node->type==OXI_JSON_BOOL||node->type==OXI_JSON_INT)return node->value.i!=0;
+if(node->type==OXI_JSON_FLOAT)return node->value.f!=0;
+return node->type!=OXI_JSON_NULL&&node->length>0;}
+static bool oxi_llm_module_is(const oxi_json*json,const char*key,const char*text){
+const uint32_t at=oxi_json_find(json,0,key);return!at||json->nodes[at].type==OXI_JSON_NULL||
+strcmp(oxi_llm_module_text(json,0,key),text)==0;}
+static bool oxi_llm_module_has(const oxi_json*json,const char*key,int64_t size){
+const uint32_t at=oxi_json_find(json,0,key);
+return!at||(json->nodes[at].type==OXI_JSON_INT&&json->nodes[at].value.i==size);}
+typedef struct oxi_llm_module{const char*type,*path;char folder[64];}oxi_llm_module;
 static oxi_llm_module oxi_llm_module_at(const oxi_json*modules,uint32_t i){
-const uint32_t kind=oxi_json_find(modules,i,"type"),place=oxi_json_find(modules,i,"path");
-oxi_llm_module m={"",""};
-if(kind&&modules->nodes[kind].type==OXI_JSON_STRING)m.type=modules->nodes[kind].value.text;
-if(place&&modules->nodes[place].type==OXI_JSON_STRING)m.path=modules->nodes[place].value.text;
+oxi_llm_module m={oxi_llm_module_text(modules,i,"type"),oxi_llm_module_text(modules,i,"path"),""};
+size_t length=strlen(m.path);while(length>0&&m.path[length-1]=='/')length--;
+if(length<sizeof m.folder&&*m.path!='.'&&strcspn(m.path,"/\\:")>=length)
+memcpy(m.folder,m.path,length);
 return m;}
-static bool oxi_llm_is_plain_name(const char*path){
-return*path&&*path!='.'&&strlen(path)<64&&!strpbrk(path,"/\\:");}
-static ox_status oxi_llm_module_config(const oxi_llm_config*c,const char*path,oxi_json*out){char name[128];
-ox_string text;(void)snprintf(name,sizeof name,"%s/config.json",path);memset(out,0,sizeof*out);
-const ox_status status=oxi_llm_folder_text(c->file,name,false,&text);
-return status==OX_OK?oxi_llm_folder_json(c->file,name,text,out):status;}
-static ox_status oxi_llm_refuse_module(const oxi_llm_config*c,const char*path,const char*why){
+static ox_status oxi_llm_refuse_module(const oxi_llm_config*c,const oxi_llm_module*m,const char*why){
 return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,"%s/config.json: %s",
-oxi_quote(path,strlen(path)).text,why);}
+oxi_quote(m->folder,strlen(m->folder)).text,why);}
+static ox_status oxi_llm_module_config(const oxi_llm_config*c,const oxi_llm_module*m,oxi_json*out){
+char name[128];ox_string text;memset(out,0,sizeof*out);if(!*m->folder)
+return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,
+"modules.json: the path %s is not supported: a folder in this one is",
+oxi_quote(m->path,strlen(m->path)).text);
+(void)snprintf(name,sizeof name,"%s/config.json",m->folder);
+ox_status status=oxi_llm_folder_text(c->file,name,false,&text);
+if(status==OX_OK&&!text.data)return oxi_llm_refuse_module(c,m,"there is no such file");
+if(status==OX_OK)status=oxi_llm_folder_json(c->file,name,text,out);
+if(status==OX_OK&&oxi_json_duplicate(out,0,&status))
+return oxi_llm_refuse_module(c,m,"a key is there twice");
+return status;}
+static bool oxi_llm_names_mode(const oxi_json_node*node,const char*name){
+if(node->type!=OXI_JSON_STRING||node->length!=strlen(name))return false;
+for(size_t i=0;name[i];i++){const char letter=node->value.text[i];
+if((letter>='A'&&letter<='Z'?letter-'A'+'a':letter)!=name[i])return false;}
+return true;}
 static int oxi_llm_pooling_number(const oxi_json*config){static const struct{const char*flag,*name;
-int number;}kinds[]={{"pooling_mode_mean_tokens","mean",1},{"pooling_mode_cls_token","cls",2},
+int number;}modes[]={{"pooling_mode_mean_tokens","mean",1},{"pooling_mode_cls_token","cls",2},
 {"pooling_mode_lasttoken","lasttoken",3},{"pooling_mode_max_tokens","max",-1},
 {"pooling_mode_mean_sqrt_len_tokens","mean_sqrt_len_tokens",-1},
-{"pooling_mode_weightedmean_tokens","weightedmean",-1}};
-const uint32_t named=oxi_json_find(config,0,"pooling_mode");int number=0,found=0;
-for(size_t i=0;i<sizeof kinds/sizeof*kinds;i++){const uint32_t flag=oxi_json_find(config,0,kinds[i].flag);
-const bool asked=flag&&config->nodes[flag].type==OXI_JSON_BOOL&&config->nodes[flag].value.i,
-called=named&&config->nodes[named].type==OXI_JSON_STRING&&
-strcmp(config->nodes[named].value.text,kinds[i].name)==0;
-if(!asked&&!called)continue;
-number=kinds[i].number;found++;}
-return found==1?number:-1;}
-static ox_status oxi_llm_add_pooling(const oxi_llm_config*c,const char*path){oxi_json config;
-if(!oxi_llm_is_plain_name(path))return OX_OK;
-const ox_status status=oxi_llm_module_config(c,path,&config);
-if(status!=OX_OK||config.count==0)return status;
-const int number=oxi_llm_pooling_number(&config);oxi_json_free(&config);
-if(number>0)return oxi_llm_fact_number(c,"pooling_type",OX_GGUF_U32,number);
-return oxi_llm_refuse_module(c,path,
+{"pooling_mode_weightedmean_tokens","weightedmean",-1},{"pooling_mode_lmk","lmk",-1}};
+const uint32_t at=oxi_json_find(config,0,"pooling_mode");const oxi_json_node*mode=&config->nodes[at];
+const bool named=at&&mode->type!=OXI_JSON_NULL;int number=1,found=0;
+if(named&&mode->type==OXI_JSON_ARRAY&&mode->length==1)mode++;
+for(size_t i=0;i<sizeof modes/sizeof*modes;i++){
+const bool asked=named?oxi_llm_names_mode(mode,modes[i].name)
+:oxi_llm_module_flag(config,modes[i].flag,false);
+if(asked)number=modes[i].number;
+found+=asked;}
+return found==1||(found==0&&!named)?number:-1;}
+static ox_status oxi_llm_add_pooling(const oxi_llm_config*c,const oxi_llm_module*m){oxi_json config;
+ox_status status=oxi_llm_module_config(c,m,&config);
+const int number=status==OX_OK?oxi_llm_pooling_number(&config):0;oxi_json_free(&config);
+if(number>0)status=oxi_llm_fact_number(c,"pooling_type",OX_GGUF_U32,number);
+if(number>=0)return status;
+return oxi_llm_refuse_module(c,m,
 "another pooling than one of mean, first and last token is not supported");}
 static const char*oxi_llm_dense_activation(const char*name){
 static const char*const names[][2]={{"Identity",""},{"Tanh","tanh"},{"ReLU","relu"},
 {"GELU","gelu"},{"Sigmoid","sigmoid"},{"SiLU","silu"},{"ReLU6","relu6"},{"Mish","mish"}};
-const char*dot=strrchr(name,'.');
+const char*dot=strncmp(name,"torch.",6)==0?strrchr(name,'.'):"";
 for(size_t i=0;i<sizeof names/sizeof*names;i++)
-if(strcmp(dot?dot+1:name,names[i][0])==0)return names[i][1];
+if(*dot&&strcmp(dot+1,names[i][0])==0)return names[i][1];
 return NULL;}
-static ox_status oxi_llm_dense_options(const oxi_llm_config*c,const char*path,const oxi_json*config,
-int number){const uint32_t act=oxi_json_find(config,0,"activation_function"),
-of=oxi_json_find(config,0,"module_input_name"),residual=oxi_json_find(config,0,"use_residual");
-char key[64];if(of&&(config->nodes[of].type!=OXI_JSON_STRING||
-strcmp(config->nodes[of].value.text,"sentence_embedding")!=0))
-return oxi_llm_refuse_module(c,path,"a product of anything but the pooled row is not supported");
-if(residual&&config->nodes[residual].value.i)
-return oxi_llm_refuse_module(c,path,"use_residual is not supported");
-if(!act||config->nodes[act].type!=OXI_JSON_STRING)
-return oxi_llm_refuse_module(c,path,"no activation_function is named");
-const char*name=oxi_llm_dense_activation(config->nodes[act].value.text);
-if(!name)return oxi_llm_refuse_module(c,path,"an activation_function that is not supported");
+static ox_status oxi_llm_dense_options(const oxi_llm_config*c,const oxi_llm_module*m,
+const oxi_json*config,int number){const char*act=oxi_llm_module_text(config,0,"activation_function");
+const char*name=oxi_llm_dense_activation(act);char key[64];
+if(!oxi_llm_module_is(config,"module_input_name","sentence_embedding")||
+!oxi_llm_module_is(config,"module_output_name","sentence_embedding"))
+return oxi_llm_refuse_module(c,m,"a product of or for anything but the pooled row is not supported");
+if(oxi_llm_module_flag(config,"use_residual",false))
+return oxi_llm_refuse_module(c,m,"use_residual is not supported");
+if(!*act)return oxi_llm_refuse_module(c,m,"no activation_function is named");
+if(!name)return oxi_llm_refuse_module(c,m,"an activation_function that is not supported");
 (void)snprintf(key,sizeof key,"dense_%d_activation",number);
 return*name?oxi_llm_fact_text(c,key,name,strlen(name)):OX_OK;}
+static ox_status oxi_llm_dense_file(const oxi_llm_config*c,const oxi_llm_module*m,ox_file**out){
+char name[96];size_t bytes=0;(void)snprintf(name,sizeof name,"%s/model.safetensors",m->folder);
+char*whole=oxi_llm_folder_path(c->file,name,&bytes);if(!whole)return OX_ERR_NOMEM;
+const bool there=oxi_is_file(whole);*out=there?ox_file_open(whole,c->file->device):NULL;
+oxi_free(whole,bytes);if(there)return*out?OX_OK:ox_error();
+return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,"the weights of %s are no safetensors",
+oxi_quote(m->folder,strlen(m->folder)).text);}
 static ox_status oxi_llm_dense_plan(const oxi_llm_config*c,int index,const char*part,int64_t from){
 char name[64];(void)snprintf(name,sizeof name,"dense_%d.%s",index+2,part);
 oxi_llm_plan*plan=oxi_llm_add_plan(c,name);if(!plan)return OX_ERR_NOMEM;
 plan->module=(uint32_t)index+1;plan->from=(uint32_t)from;return OX_OK;}
-static ox_status oxi_llm_dense_weights(const oxi_llm_config*c,const char*path,const oxi_json*config,
-int index,int64_t*width){const uint32_t biased=oxi_json_find(config,0,"bias");
-char key[64],name[96];size_t bytes=0;ox_file_entry entry;
-(void)snprintf(name,sizeof name,"%s/model.safetensors",path);
-char*whole=oxi_llm_folder_path(c->file,name,&bytes);if(!whole)return OX_ERR_NOMEM;
-const bool there=oxi_is_file(whole);ox_file*file=there?ox_file_open(whole,c->file->device):NULL;
-oxi_free(whole,bytes);if(!there)
-return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,"the weights of %s are no safetensors",
-oxi_quote(path,strlen(path)).text);
-if(!file)return ox_error();
-c->folder->modules[index]=file;
-const int64_t weight=oxi_file_find(file,"linear.weight"),bias=oxi_file_find(file,"linear.bias");
-if(weight<0||(bias<0&&biased&&config->nodes[biased].value.i))
+static ox_status oxi_llm_dense_tensors(const oxi_llm_config*c,const oxi_llm_module*m,
+const oxi_json*config,int index,ox_file_entry*weight){const ox_file*file=c->folder->modules[index];
+const int64_t at=oxi_file_find(file,"linear.weight"),bias=oxi_file_find(file,"linear.bias");
+const bool biased=oxi_llm_module_flag(config,"bias",true);if(at<0||(biased&&bias<0))
 return oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,"%s: tensor linear.%s is missing",
-oxi_quote(path,strlen(path)).text,weight<0?"weight":"bias");
-ox_status status=ox_file_get_entry(file,weight,&entry);if(status!=OX_OK)return status;
-if(entry.ndim!=2)
+oxi_quote(m->folder,strlen(m->folder)).text,at<0?"weight":"bias");
+if(ox_file_count(file)!=1 +biased)
+return oxi_llm_refuse_module(c,m,"model.safetensors has more tensors than a product of this kind");
+ox_status status=ox_file_get_entry(file,at,weight);if(status!=OX_OK)return status;
+if(weight->ndim!=2)
 return oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,"%s: linear.weight is no matrix",
-oxi_quote(path,strlen(path)).text);
-status=oxi_llm_dense_plan(c,index,"weight",weight);
-if(status==OX_OK&&bias>=0)status=oxi_llm_dense_plan(c,index,"bias",bias);
-*width=entry.shape[0];(void)snprintf(key,sizeof key,"dense_%d_feat_in",index+2);
-if(status==OX_OK)status=oxi_llm_fact_number(c,key,OX_GGUF_U32,(double)entry.shape[1]);
-(void)snprintf(key,sizeof key,"dense_%d_feat_out",index+2);
-if(status==OX_OK)status=oxi_llm_fact_number(c,key,OX_GGUF_U32,(double)entry.shape[0]);
-return status;}
-static ox_status oxi_llm_add_dense(const oxi_llm_config*c,const char*path,int index,int64_t*width){
-oxi_json config;if(!oxi_llm_is_plain_name(path)||index>=OXI_LLM_DENSE_MOST)
+oxi_quote(m->folder,strlen(m->folder)).text);
+if(!oxi_llm_module_has(config,"in_features",weight->shape[1])||
+!oxi_llm_module_has(config,"out_features",weight->shape[0]))
+return oxi_llm_refuse_module(c,m,"in_features or out_features are not those of linear.weight");
+status=oxi_llm_dense_plan(c,index,"weight",at);
+return status==OX_OK&&biased?oxi_llm_dense_plan(c,index,"bias",bias):status;}
+static ox_status oxi_llm_dense_sizes(const oxi_llm_config*c,int number,const ox_file_entry*weight){
+char key[64];(void)snprintf(key,sizeof key,"dense_%d_feat_in",number);
+const ox_status status=oxi_llm_fact_number(c,key,OX_GGUF_U32,(double)weight->shape[1]);
+(void)snprintf(key,sizeof key,"dense_%d_feat_out",number);
+return status?status:oxi_llm_fact_number(c,key,OX_GGUF_U32,(double)weight->shape[0]);}
+static ox_status oxi_llm_add_dense(const oxi_llm_config*c,const oxi_llm_module*m,int index,int64_t*width){
+oxi_json config;ox_file_entry weight;if(index>=OXI_LLM_DENSE_MOST)
 return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,
-"modules.json: at most %d products behind the pooling, each in a folder of this ""one, are supported",
-(int)OXI_LLM_DENSE_MOST);
-ox_status status=oxi_llm_module_config(c,path,&config);if(status==OX_OK&&config.count==0)
-return oxi_llm_refuse_module(c,path,"no activation_function is named");
-if(status==OX_OK)status=oxi_llm_dense_options(c,path,&config,index+2);
-if(status==OX_OK)status=oxi_llm_dense_weights(c,path,&config,index,width);
-oxi_json_free(&config);return status;}
+"modules.json: at most %d products behind the pooling are supported",(int)OXI_LLM_DENSE_MOST);
+ox_status status=oxi_llm_module_config(c,m,&config);
+if(status==OX_OK)status=oxi_llm_dense_options(c,m,&config,index+2);
+if(status==OX_OK)status=oxi_llm_dense_file(c,m,&c->folder->modules[index]);
+if(status==OX_OK)status=oxi_llm_dense_tensors(c,m,&config,index,&weight);
+oxi_json_free(&config);if(status!=OX_OK)return status;
+*width=weight.shape[0];return oxi_llm_dense_sizes(c,index+2,&weight);}
 static ox_status oxi_llm_add_module_list(const oxi_llm_config*c,const oxi_json*modules){
 bool pooled=false,ended=false;int dense=0;int64_t width=0,embedding=0;
 ox_status status=oxi_llm_config_int(c,"$width",1,INT32_MAX,-1,&width);embedding=width;
 for(uint32_t i=1;status==OX_OK&&i<modules->nodes[0].next;i=modules->nodes[i].next){
 const oxi_llm_module m=oxi_llm_module_at(modules,i);
-const bool pooling=oxi_ends_with(m.type,".Pooling"),product=oxi_ends_with(m.type,".Dense");
-if(oxi_ends_with(m.type,".Transformer")||oxi_ends_with(m.type,".Dropout"))continue;
-if((pooling&&pooled)||(product&&(!pooled||ended))||!(pooling||product||oxi_ends_with(m.type,".Normalize")))
+const bool model=oxi_ends_with(m.type,".Transformer"),pooling=oxi_ends_with(m.type,".Pooling"),
+product=oxi_ends_with(m.type,".Dense"),norm=oxi_ends_with(m.type,".Normalize"),
+known=model||pooling||product||norm||oxi_ends_with(m.type,".Dropout");
+if(!known||model!=(i==1)||(pooling&&(pooled||ended))||(product&&(!pooled||ended)))
 return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,
 "modules.json: a module %s at its place is not supported",oxi_quote(m.type,strlen(m.type)).text);
-ended=ended||!(pooling||product);pooled=pooled||pooling;if(pooling)status=oxi_llm_add_pooling(c,m.path);
-if(product)status=oxi_llm_add_dense(c,m.path,dense++,&embedding);}
+if(model&&*m.path)
+return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,
+"modules.json: a model in a folder of its own, %s, is not supported",
+oxi_quote(m.path,strlen(m.path)).text);
+if(oxi_json_duplicate(modules,i,&status))
+return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,"modules.json: a key of %s is there twice",
+oxi_quote(m.type,strlen(m.type)).text);
+ended=ended||norm;pooled=pooled||pooling;if(status==OX_OK&&pooling)status=oxi_llm_add_pooling(c,&m);
+if(status==OX_OK&&product)status=oxi_llm_add_dense(c,&m,dense++,&embedding);}
 if(status==OX_OK&&embedding!=width)
 status=oxi_llm_fact_number(c,"embedding_length_out",OX_GGUF_U32,(double)embedding);
 return status;}
@@ -11284,7 +11337,10 @@ ox_status status=oxi_llm_folder_text(c->file,"modules.json",false,&text);
 if(status!=OX_OK||!text.data)return status;
 status=oxi_json_parse("modules.json",text.data,(size_t)text.length,&modules);
 if(status!=OX_OK)return status;
-if(modules.nodes[0].type==OXI_JSON_ARRAY)status=oxi_llm_add_module_list(c,&modules);
+if(modules.nodes[0].type==OXI_JSON_ARRAY&&modules.nodes[0].length>0)
+status=oxi_llm_add_module_list(c,&modules);
+else
+status=oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,"modules.json is no list of modules");
 oxi_json_free(&modules);return status;}
 /* >>llm/source/folder.c */
 enum{OXI_LLM_TEXT_MOST=1<<28};
@@ -11427,7 +11483,7 @@ if(status==OX_OK)status=oxi_llm_config_int(c,"num_local_experts|8",0,1<<16,0,&f-
 if(status==OX_OK)status=oxi_llm_config_int(c,"qk_nope_head_dim",1,MOST,1,&f->nope_size);
 if(status==OX_OK)status=oxi_llm_config_int(c,"v_head_dim",1,MOST,1,&f->value_size);
 if(status==OX_OK&&oxi_llm_row_holds(c,"deepseek_v3 glm4_moe_lite youtu mistral4")){
-status=oxi_llm_config_int(c,"rope_interleave",0,1,1,&value);if(status==OX_OK&&value==0)
+status=oxi_llm_config_int(c,"rope_interleave|^rope_interleave",0,1,1,&value);if(status==OX_OK&&value==0)
 status=oxi_llm_config_int(c,"qk_rope_head_dim",2,OXI_LLM_ROPE_MOST,-1,&f->halves);}
 if(status==OX_OK)status=oxi_llm_folder_delta(c);
 f->second=oxi_llm_row_holds(c,"mamba2 granitehybrid falcon-h1 nemotron_h nemotron_h_moe");
@@ -11824,7 +11880,7 @@ OXI_LLM_MODEL_PART(OUTPUT_NORM,"output_norm",NONE,WIDTH)\
 OXI_LLM_MODEL_PART(OUTPUT,"output",VOCABULARY,WIDTH)\
 OXI_LLM_MODEL_PART(HEAD,"output_dense",WIDTH,WIDTH)\
 OXI_LLM_MODEL_PART(HEAD_NORM,"output_dense_norm",NONE,WIDTH)\
-OXI_LLM_MODEL_PART(DENSE,"dense_2",ANY,WIDTH)\
+OXI_LLM_MODEL_PART(DENSE,"dense_2",ANY,ANY)\
 OXI_LLM_MODEL_PART(DENSE_2,"dense_3",ANY,ANY)\
 OXI_LLM_MODEL_PART(DENSE_3,"dense_4",ANY,ANY)\
 OXI_LLM_MODEL_PART(DENSE_4,"dense_5",ANY,ANY)\
@@ -13337,6 +13393,61 @@ ox_scope scope=ox_scope_begin();ox_tensor*bias=ox_mul_number(part->bias,part->sc
 ox_release(part->bias);part->bias=ox_retain(bias);}
 ox_scope_end(&scope);if(!bias)return oxi_llm_error();}
 return OX_OK;}
+/* >>llm/model/dense.c */
+static bool oxi_llm_dense_entry(const ox_file*file,int number,const char*part,ox_file_entry*out){
+char name[32];(void)snprintf(name,sizeof name,"dense_%d.%s",number,part);
+const int64_t at=oxi_file_find(file,name);return at>=0&&ox_file_get_entry(file,at,out)==OX_OK;}
+static ox_status oxi_llm_check_dense_size(const ox_file*file,const char*architecture,int number,
+const char*end,int64_t size){char key[96];
+int64_t stated=0;(void)snprintf(key,sizeof key,"%s.dense_%d_%s",architecture,number,end);
+const ox_status status=oxi_llm_meta_int(file,key,1,INT32_MAX,size,&stated);
+if(status||stated==size)return status;
+return oxi_fail(OX_ERR_SHAPE,"llm: metadata key %s is %lld, tensor dense_%d.weight has %lld",key,
+(long long)stated,number,(long long)size);}
+static ox_status oxi_llm_check_product(const ox_file*file,const char*architecture,int number,
+const ox_file_entry*weight,int64_t*width){
+const int64_t columns=weight->ndim>0?weight->shape[weight->ndim-1]:0;
+const ox_dtype_info*info=oxi_info(weight->dtype);ox_file_entry bias;int64_t rows=1;
+if(info->cls!=OX_CLASS_FLOAT&&info->cls!=OX_CLASS_BLOCK)
+return oxi_fail(OX_ERR_DTYPE,"llm: tensor %s has dtype %s: weights are floats or of block types",
+weight->name,ox_dtype_name(weight->dtype));
+for(int d=0;d<weight->ndim-1&&rows>0;d++)
+rows=weight->shape[d]>0&&weight->shape[d]<=INT32_MAX/rows?rows*weight->shape[d]:0;
+if(weight->ndim<1||weight->ndim>3||columns!=*width||rows<1)
+return oxi_fail(OX_ERR_SHAPE,"llm: tensor %s is %s, behind a row of %lld",weight->name,
+oxi_shape_text(weight->ndim,weight->shape),(long long)*width);
+if(oxi_llm_dense_entry(file,number,"bias",&bias)&&(bias.ndim!=1||bias.shape[0]!=rows))
+return oxi_fail(OX_ERR_SHAPE,"llm: tensor %s is %s, for %lld rows",bias.name,
+oxi_shape_text(bias.ndim,bias.shape),(long long)rows);
+const ox_status status=oxi_llm_check_dense_size(file,architecture,number,"feat_in",columns);*width=rows;
+return status?status:oxi_llm_check_dense_size(file,architecture,number,"feat_out",rows);}
+static ox_status oxi_llm_refuse_products(const ox_file*file,const char*architecture,int last){
+static const char*const facts[]={"feat_in","feat_out","activation"};char key[96]="";ox_file_entry entry;
+bool found=false;for(int64_t i=0;!found&&i<ox_file_count(file);i++){
+if(ox_file_get_entry(file,i,&entry)!=OX_OK||strncmp(entry.name,"dense_",6)!=0)continue;
+const char*digits=entry.name+6;if(*digits<'0'||*digits>'9')continue;
+const int number=digits[1]=='.'?*digits-'0':10;found=number<2||number>last;
+if(found)(void)snprintf(key,sizeof key,"tensor %.64s",entry.name);}
+for(int i=3*(last-1);!found&&i<3*OXI_LLM_DENSE_MOST;i++){
+(void)snprintf(key,sizeof key,"%s.dense_%d_%s",architecture,i/3 +2,facts[i%3]);
+const ox_file_meta meta=ox_file_meta_find(file,key);
+const bool none=(meta.type==OX_FILE_META_INT||meta.type==OX_FILE_META_UINT)&&meta.i==0;
+found=meta.type!=OX_FILE_META_NONE&&!none;}
+if(!found)return OX_OK;
+return oxi_fail(OX_ERR_UNSUPPORTED,
+"llm: %s is of no product behind the pooling: there are %d, from dense_2.weight on, and "
+"at most %d are supported",key,last-1,(int)OXI_LLM_DENSE_MOST);}
+static ox_status oxi_llm_check_dense(const ox_file*file,const char*architecture,int64_t width,
+int64_t*embedding){char key[96];
+ox_file_entry weight;int64_t stated=0;int last=1;ox_status status=OX_OK;*embedding=width;
+while(!status&&last<=OXI_LLM_DENSE_MOST&&oxi_llm_dense_entry(file,last+1,"weight",&weight))
+status=oxi_llm_check_product(file,architecture,++last,&weight,embedding);
+if(!status)status=oxi_llm_refuse_products(file,architecture,last);
+(void)snprintf(key,sizeof key,"%s.embedding_length_out",architecture);if(status||last==1)return status;
+status=oxi_llm_meta_int(file,key,0,INT32_MAX,0,&stated);
+if(status||stated==0||stated==*embedding)return status;
+return oxi_fail(OX_ERR_SHAPE,"llm: metadata key %s is %lld, the last product makes %lld",key,
+(long long)stated,(long long)*embedding);}
 /* >>llm/model/weights.c */
 static ox_status oxi_llm_need(const ox_llm*model,int64_t layer,oxi_llm_layer_role role){
 if(model->layers[layer].part[role].weight)return OX_OK;
@@ -13668,22 +13779,15 @@ for(int64_t i=0;same&&i<model->config.layers;i++){
 const oxi_llm_part*p=model->layers[i].part,*choice=&p[OXI_LLM_ROUTER_CHOICE];
 same=!choice->weight&&!choice->bias&&!p[OXI_LLM_CHUNKS_DOWN].weight&&!p[OXI_LLM_VALUE_ROUTER].weight;}
 if(same)n->router=OXI_LLM_ROUTER_LATE;}
-static ox_status oxi_llm_check_dense(ox_llm*model,const ox_file*file){
-int64_t width=model->config.width,in=0,out=0;char key[32];ox_status status=OX_OK;
+static ox_status oxi_llm_load_dense(ox_llm*model,const ox_file*file){ox_llm_config*c=&model->config;
+char key[32];ox_status status=oxi_llm_check_dense(file,c->architecture,c->width,&c->embedding);
 for(int i=0;i<OXI_LLM_DENSE_MOST&&model->part[OXI_LLM_DENSE+i].weight&&!status;i++){
-const oxi_llm_part*part=&model->part[OXI_LLM_DENSE+i];const ox_tensor*t=part->weight,*bias=part->bias;
-(void)snprintf(key,sizeof key,"dense_%d_feat_in",i+2);
-status=oxi_llm_read_int(model,file,key,-1,0,t->shape[1],&in);
-(void)snprintf(key,sizeof key,"dense_%d_feat_out",i+2);
-if(!status)status=oxi_llm_read_int(model,file,key,-1,0,t->shape[0],&out);
-if(!status&&(t->shape[1]!=width||t->shape[1]!=in||t->shape[0]!=out))
-return oxi_fail(OX_ERR_SHAPE,"llm: tensor dense_%d.weight is %s, behind a row of %lld",i+2,
-oxi_tensor_text(t),(long long)width);
-if(!status&&bias&&ox_numel(bias)!=out)
-return oxi_fail(OX_ERR_SHAPE,"llm: tensor dense_%d.bias is %s",i+2,oxi_tensor_text(bias));
-width=out;(void)snprintf(key,sizeof key,"dense_%d_activation",i+2);
-if(!status)status=oxi_llm_read_activation(model,file,key,&model->numbers.dense[i]);}
-model->config.embedding=width;return status;}
+oxi_llm_part*part=&model->part[OXI_LLM_DENSE+i];if(part->weight->dtype==OX_F64){
+ox_tensor*single=ox_retain(ox_cast(part->weight,OX_F32));if(!single)return oxi_llm_error();
+ox_release(part->weight);part->weight=single;}
+(void)snprintf(key,sizeof key,"dense_%d_activation",i+2);
+status=oxi_llm_read_activation(model,file,key,&model->numbers.dense[i]);}
+return status;}
 static ox_status oxi_llm_load_weights(ox_llm*model,ox_file*file){ox_status status=OX_OK;
 for(int role=0;!status&&role<OXI_LLM_MODEL_ROLES;role++){
 const oxi_llm_part_row*row=&oxi_llm_model_parts[role];char stem[80];
@@ -13714,7 +13818,7 @@ ox_scope scope=ox_scope_begin();status=oxi_llm_place_factors(model,file);
 if(!status)status=oxi_llm_check_last_rows(model);
 if(!status)status=oxi_llm_check_gram_table(model);
 if(!status)status=oxi_llm_check_inputs(model);
-if(!status)status=oxi_llm_check_dense(model,file);
+if(!status)status=oxi_llm_load_dense(model,file);
 ox_scope_end(&scope);
 for(int64_t i=0;!status&&i<model->config.layers;i++)status=oxi_llm_load_layer(model,file,i);
 if(!status)oxi_llm_choose_router(model);
@@ -13879,6 +13983,7 @@ OXI_LLM_FAMILY("talkie",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(BARE_NORMS)|
 T(EMBEDDING_NORMED)|T(LATE_NORMS)|T(LATE_BARE_NORMS))
 OXI_LLM_FAMILY("xverse",PRE,RMS,PAIRS,silu,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("bert",SUM,LAYER,NONE,gelu,SOFTMAX,1,ALL,T(ENCODER))
+OXI_LLM_FAMILY("mpnet",SUM,LAYER,NONE,gelu,SOFTMAX,1,ALL,T(ENCODER))
 OXI_LLM_FAMILY("jina-bert-v3",SUM,LAYER,HALVES,gelu,SOFTMAX,1,ALL,T(ENCODER))
 OXI_LLM_FAMILY("nomic-bert",SUM,LAYER,HALVES,silu,SOFTMAX,1,ALL,T(ENCODER))
 OXI_LLM_FAMILY("nomic-bert-moe",SUM,LAYER,HALVES,gelu,SOFTMAX,1,ALL,T(ENCODER))
@@ -17010,17 +17115,23 @@ work->all=(ox_gguf_pair*)oxi_alloc(work->all_count*sizeof*work->all);if(!work->a
 memcpy(work->all,work->facts.pairs,work->facts.count*sizeof*work->all);
 memcpy(work->all+work->facts.count,work->pairs,(size_t)work->pair_count*sizeof*work->all);return OX_OK;}
 static ox_status oxi_llm_refuse_dense(const ox_file*file){
-static const char*const names[]={"dense_2.bias","dense_3.bias","dense_4.weight"};
-static const char*const keys[]={"dense_2_activation","dense_3_activation","embedding_length_out"};
-const ox_file_meta architecture=ox_file_meta_find(file,"general.architecture");
-const bool two=ox_file_has(file,"dense_3.weight");char name[64]="",key[96];bool bad=false;
+static const char*const names[]={"dense_2.bias","dense_3.bias","dense_2.scale","dense_3.scale",
+"dense_4.weight"};
+static const char*const keys[]={"dense_2_activation","dense_3_activation"};
+const ox_file_meta architecture=ox_file_meta_find(file,"general.architecture");int64_t width=0,embedding=0;
+char name[64]="",key[96];
 if(architecture.type==OX_FILE_META_STRING)oxi_llm_copy_text(architecture.text,name,sizeof name);
-for(int i=0;i<3;i++){(void)snprintf(key,sizeof key,"%s.%s",name,keys[i]);
-bad=bad||ox_file_has(file,names[i])||((i<2||two)&&ox_file_meta_find(file,key).type!=OX_FILE_META_NONE);}
-if(!bad)return OX_OK;
+(void)snprintf(key,sizeof key,"%s.embedding_length",name);
+ox_status status=oxi_llm_meta_int(file,key,0,INT32_MAX,0,&width);
+if(status==OX_OK)status=oxi_llm_check_dense(file,name,width,&embedding);
+bool bad=embedding!=width&&ox_file_has(file,"dense_3.weight");
+for(size_t i=0;i<sizeof names/sizeof*names;i++)bad=bad||ox_file_has(file,names[i]);
+for(size_t i=0;i<sizeof keys/sizeof*keys;i++){(void)snprintf(key,sizeof key,"%s.%s",name,keys[i]);
+bad=bad||ox_file_meta_find(file,key).type!=OX_FILE_META_NONE;}
+if(status!=OX_OK||!bad)return status;
 return oxi_fail(OX_ERR_UNSUPPORTED,
 "llm_convert: GGUF has a product behind the pooling (Dense), or two that lead back to "
-"the model's width, without biases and activations; this model has others");}
+"the model's width, without biases, factors and activations; this model has others");}
 static ox_status oxi_llm_convert_write(oxi_llm_conversion*work,const char*to){ox_dtype most=OX_F32;
 ox_gguf_desc desc;ox_status status=oxi_llm_refuse_dense(work->file);
 if(status==OX_OK)status=oxi_llm_convert_entries(work,&most);

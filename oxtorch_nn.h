@@ -75,7 +75,7 @@
 #ifndef OX_TORCH_NN_FILE
 #define OX_TORCH_NN_FILE "oxtorch_nn.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0x02c576d7
+#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0x1b096bce
 
 #ifndef OX_TORCH_NN_H
 #define OX_TORCH_NN_H
@@ -192,7 +192,8 @@ OX_API void ox_remove_hook(ox_tensor *t, int64_t number);
 /* What a thread's recorded calls save goes through `pack` when it is saved and through `unpack` when it is
  * needed: onto a disk, to another device, into fewer bits. pack gives what stands for the tensor (NULL: it is
  * kept as it is), unpack a tensor of its shape and dtype that the open scope owns; drop frees what pack gave.
- * Operands that are leaves, which live anyway, do not pass. */
+ * Operands that are leaves, which live anyway, do not pass, nor does what is saved in a checkpoint, whose
+ * inputs do. */
 typedef struct ox_saved_hooks {
     void *(*pack)(ox_tensor *t, void *user);
     ox_tensor *(*unpack)(void *packed, void *user);
@@ -225,11 +226,14 @@ OX_API ox_status ox_attach_function(const ox_function *function, void *user, ox_
                                     int input_count, ox_tensor *const *outputs, int output_count,
                                     ox_tensor *const *saved, int saved_count);
 
-/* ox_checkpoint - runs a function without recording what is in it, and runs it again when its gradient is
- * wanted, with the same random numbers: time instead of memory. The function computes outputs [output_count]
- * from inputs, in a scope of its own; it may use leaves besides, which get their gradients from ox_backward
- * alone: ox_grad wants them among the inputs. Gradients may be recorded (create_graph).
- * source    torch.utils.checkpoint */
+/* ox_checkpoint - runs a function, which is recorded, but does not keep what its gradients need: it runs
+ * again when they are wanted, with the same default dtype and device, and random numbers of the thread's
+ * generator: time instead of memory. It computes outputs [output_count], of which some may stay NULL, from
+ * inputs, in a scope of its own. Gradients, hooks and what else it uses are as without; outputs may be the
+ * array of inputs. Both runs have to save the same, and must not change inputs or results from outside in
+ * place.
+ * errors    OX_ERR_ARG where it does; what the function says, in ox_backward too. Outputs are NULL then
+ * source    torch.utils.checkpoint, use_reentrant=False */
 typedef ox_status (*ox_checkpoint_function)(ox_tensor *const *inputs, ox_tensor **outputs, void *user);
 OX_API ox_status ox_checkpoint(ox_checkpoint_function function, void *user, ox_tensor *const *inputs,
                                int input_count, ox_tensor **outputs, int output_count);
@@ -1517,6 +1521,8 @@ typedef struct oxi_back_kernels{void(*silu)(int64_t n,const float*g,const float*
 void(*gelu_tanh)(int64_t n,const float*g,const float*x,float*out,bool streams);
 void(*gelu)(int64_t n,const float*g,const float*x,float*out,bool streams);
 void(*softmax)(int64_t n,const float*g,const float*y,float along,float*out,bool streams);
+float(*softmax_next)(int64_t n,const float*g,const float*y,float along,float*out,
+const float*next_g,const float*next_y);
 void(*log_softmax)(int64_t n,const float*g,const float*y,float along,float*out,bool streams);
 void(*norm_sums)(oxi_norm_row*r);
 void(*norm_write)(const oxi_norm_row*r,int64_t first,int64_t n,float*out,bool streams,oxi_norm_row*next);
@@ -2296,11 +2302,21 @@ if(next)oxi_norm_row_begin(r,i+1,room+((i+1 -first)&1)*2*r->n,sums,next);
 oxi_norm_row_write(r,&past,at,result,next);
 if(r->narrow)r->k->store[out->dtype][OXI_LANE_F32](r->n,result,to,1);}
 oxi_row_past_end(r->k,&past);}
+static void oxi_softmax_rows(const oxi_rows_back*r,int64_t first,int64_t end){
+const float*g=(const float*)(const void*)oxi_ptr(r->call->in[0])+first*r->n;
+const float*y=(const float*)(const void*)oxi_ptr(r->call->in[1])+first*r->n;
+float*out=(float*)(void*)oxi_ptr(r->call->out[0])+first*r->n;float along=r->k->dot_f32(r->n,g,y);
+for(;first+1<end;first++,g+=r->n,y+=r->n,out+=r->n)
+along=r->own->softmax_next(r->n,g,y,along,out,g+r->n,y+r->n);
+r->own->softmax(r->n,g,y,along,out,true);}
 static void oxi_rows_back_task(void*arg,int64_t index,int lane){
 const oxi_rows_back*r=(const oxi_rows_back*)arg;
 const ox_tensor*g=r->call->in[0],*x=r->call->in[1],*out=r->call->out[0];
 int64_t n=r->n,each=r->each,end=oxi_min_i64((index+1)*each,r->rows);
-float*room=r->scratch+lane*r->lane_numbers;if(!r->row&&index*each<end)
+float*room=r->scratch+lane*r->lane_numbers;
+if(r->row==oxi_softmax_row_back&&r->streams&&g->dtype==OX_F32&&x->dtype==OX_F32&&index*each<end){
+oxi_softmax_rows(r,index*each,end);return;}
+if(!r->row&&index*each<end)
 oxi_norm_rows(r,index*each,end,room,r->sums?r->sums+index*2*n:NULL);
 for(int64_t i=index*each;r->row&&i<end;i++){char*to=oxi_ptr(out)+oxi_signed_bytes(out->dtype,i*n);
 float*result=r->narrow?room+4*n:(float*)(void*)to;
@@ -3775,7 +3791,8 @@ OXI_FORMULAS_BUT(abs,abs,"a sign g *")\
 OXI_FORMULAS(neg,"g neg")\
 OXI_FORMULAS(square,"a 2 * g *")\
 OXI_FORMULAS(frac,"g")\
-OXI_FORMULAS(clamp,"a f0 gt a f1 lt logical_and g 0 where")\
+OXI_FORMULAS(clamp,"a f0 ge a f1 le logical_and a f0 gt a f1 lt logical_and a isinf logical_or " \
+"logical_and g 0 where")\
 OXI_FORMULAS(nan_to_num,"a isfinite g 0 where")\
 OXI_FORMULAS(exp,"g y *")\
 OXI_FORMULAS(exp2,"g y * 0.6931471805599453 *")\
@@ -4153,14 +4170,16 @@ void*packed;}oxi_saved;typedef enum oxi_node_kind{OXI_NODE_CALL,OXI_NODE_PUT_BAC
 struct oxi_node{oxi_counted counted;oxi_node_kind kind;int64_t sequence;oxi_call call;
 const oxi_gradient_row*row;int in_count,out_count,saved_count;oxi_edge*edges;oxi_outline*operand,*result;
 bool*wants;oxi_saved*saved;bool released;oxi_hook**hooks;oxi_hook*watchers;oxi_tape**keeper;
-const ox_function*function;void*user;bool always;oxi_call*views;int view_count;int*saved_output;
-size_t bytes;};
+const ox_function*function;void*user;oxi_call*views;int view_count;int*saved_output;size_t bytes;};
+
 OXI_SMALL bool oxi_edge_is(const oxi_edge*edge){return edge->node||edge->leaf;}
 
 OXI_SMALL bool oxi_has_gradients(ox_dtype dtype){
 return oxi_is_float(dtype)||oxi_info(dtype)->cls==OX_CLASS_COMPLEX;}
 static ox_tensor*oxi_plain_header(const ox_tensor*t);
 static oxi_node*oxi_node_new(oxi_node_kind kind,int in_count,int out_count,int saved_count);
+typedef struct oxi_checkpoint oxi_checkpoint;static void oxi_checkpoints_empty(oxi_checkpoint*list);
+static int64_t oxi_saved_version(const oxi_saved*saved,const ox_tensor*now);
 #endif
 /* >>autograd/tape.c */
 static void oxi_counted_keep(oxi_counted*counted){oxi_atomic_add(&counted->references,1);}
@@ -4330,23 +4349,27 @@ oxi_counted_keep(&edge->leaf->counted);t->tape=edge->leaf;return OX_OK;}
 if(!edge->node)return OX_OK;
 tape=oxi_tape_of(t);if(!tape)return OX_ERR_NOMEM;
 tape->made=oxi_edge_copy(edge);return OX_OK;}
+static ox_tensor*oxi_saved_plain(const oxi_saved*saved,const char*name,bool changes){
+ox_tensor*t=saved->packed?saved->hooks->unpack(saved->packed,saved->hooks->user)
+:oxi_tensor_over(saved->tensor->storage,saved->tensor);
+if(!t&&ox_error()==OX_OK)
+(void)oxi_fail(OX_ERR_ARG,"backward: %s: a saved tensor was not unpacked",name);
+if(t&&!changes&&oxi_atomic_load(&t->storage->version)!=oxi_saved_version(saved,t)){
+const char*by=saved->edge.leaf?saved->edge.leaf->changed_by:NULL;return OXI_FAIL_NULL(OX_ERR_ARG,
+"backward: %s needs the numbers of %s, which was changed in place%s%s",name,
+oxi_tensor_text(t),by?" by ":" since",by?by:"");}
+if(t&&saved->tensor)t->is_number=saved->tensor->is_number;
+return t;}
 static ox_tensor*oxi_saved_take(oxi_node*node,oxi_saved*saved,int output,bool with_tape){
-oxi_edge edge=saved->edge;ox_tensor*t;if(saved->packed){
-t=saved->hooks->unpack(saved->packed,saved->hooks->user);if(!t&&ox_error()==OX_OK)
-(void)oxi_fail(OX_ERR_ARG,"backward: %s: a saved tensor was not unpacked",oxi_node_name(node));
-}else if(oxi_atomic_load(&saved->tensor->storage->version)!=saved->version&&
-oxi_op_row_of(node->call.op)->family!=OXI_FAMILY_VIEW){const char*by=edge.leaf?edge.leaf->changed_by:NULL;
-return OXI_FAIL_NULL(OX_ERR_ARG,"backward: %s needs the numbers of %s, which was changed in place%s%s",
-oxi_node_name(node),oxi_tensor_text(saved->tensor),by?" by ":" since",by?by:"");}else{
-t=oxi_tensor_over(saved->tensor->storage,saved->tensor);if(t)t->is_number=saved->tensor->is_number;}
-if(output>=0){edge.node=node;
+oxi_edge edge=saved->edge;bool view=oxi_op_row_of(node->call.op)->family==OXI_FAMILY_VIEW;
+ox_tensor*t=oxi_saved_plain(saved,oxi_node_name(node),view);if(output>=0){edge.node=node;
 edge.output=output;}
 if(t&&with_tape&&!t->tape&&oxi_attach(t,&edge)!=OX_OK)t=NULL;
 return t;}
 static bool oxi_is_saved(unsigned letters,const oxi_call*call,int i){
 return call->in[i]&&(call->in[i]->is_number||(i<OXI_LETTER_RESULTS&&letters>>i&1));}
 typedef struct oxi_recording{oxi_node*node;unsigned letters;bool given;}oxi_recording;
-static OXI_THREAD_LOCAL oxi_recording oxi_recorded;
+static OXI_THREAD_LOCAL oxi_recording oxi_recorded;static OXI_THREAD_LOCAL int64_t oxi_checkpoint_since;
 static ox_status oxi_check_written(const oxi_call*call,bool wants){
 const oxi_tape*tape=call->out[0]?(const oxi_tape*)call->out[0]->tape:NULL;
 const char*name=oxi_call_name(call);if(!tape)return OX_OK;
@@ -4354,6 +4377,9 @@ bool leaf=tape->base->requires_grad;for(const oxi_tape*t=tape;t&&!leaf;t=t->pare
 if(leaf)
 return oxi_fail(OX_ERR_ARG,"%s: a leaf that wants a gradient%s is changed in place; use OX_NO_GRAD",
 name,tape->requires_grad?"":" (by a view of it)");
+if(tape->base->made.node&&tape->base->made.node->sequence<oxi_checkpoint_since)
+return oxi_fail(OX_ERR_ARG,"%s: a result from outside of a checkpoint, which runs twice, is changed "
+"in place in it",name);
 if(tape->unrecorded&&(wants||tape->base->made.node))
 return oxi_fail(OX_ERR_ARG,"%s: a view that was made while nothing was recorded, or by a call without a "
 "gradient, is changed in place",name);
@@ -4387,11 +4413,6 @@ unsigned letters=oxi_gradient_letters(call,node->wants);
 ox_status status=oxi_record_operands(node,call,edges,letters);if(status!=OX_OK){
 oxi_counted_drop(&node->counted);return status;}
 oxi_recorded.node=node;oxi_recorded.letters=letters;return OX_OK;}
-static OXI_THREAD_LOCAL bool*oxi_grad_seen;static ox_status oxi_look_for_gradients(const oxi_call*call){
-ox_status status=OX_OK;for(int i=0;i<call->in_count&&status==OX_OK;i++){oxi_edge edge={NULL,0,NULL};
-if(call->in[i]&&call->in[i]->tape)status=oxi_tape_edge((oxi_tape*)call->in[i]->tape,&edge);
-if(oxi_edge_is(&edge))*oxi_grad_seen=true;}
-return status;}
 static ox_status oxi_record_before(oxi_listener*self,const oxi_call*call,ox_device*device){
 const oxi_op_row*row=oxi_op_row_of(call->op);oxi_edge few[OXI_MAX_IN],*edges=few;
 bool wants=false,taped=false;ox_status status=OX_OK;(void)self,(void)device;oxi_recorded.node=NULL;
@@ -4399,8 +4420,7 @@ oxi_recorded.given=call->out[0]!=NULL;
 if(oxi_recorded.given&&call->out[0]->storage->inference&&!oxi_inference_mode)
 return oxi_fail(OX_ERR_ARG,"%s: an inference tensor is changed in place outside of inference mode",
 oxi_call_name(call));
-if(oxi_grad_off)return oxi_grad_seen?oxi_look_for_gradients(call):OX_OK;
-if(call->op==OXI_OP_alias)return OX_OK;
+if(oxi_grad_off||call->op==OXI_OP_alias)return OX_OK;
 for(int i=0;i<call->in_count;i++)taped=taped||(call->in[i]&&call->in[i]->tape);
 if(!taped||row->gradient==OXI_GRADIENT_none)return oxi_check_written(call,false);
 size_t bytes=(size_t)call->in_count*sizeof*edges;
@@ -4513,7 +4533,7 @@ run->tasks[i].what->is_node?oxi_task_sequence(&run->tasks[i]):-1;
 order[2*i+1]=i;}
 qsort(order,(size_t)run->reached,2*sizeof*order,oxi_earlier_task);for(int i=0;i<run->reached;i++){
 oxi_task*task=&run->tasks[order[2*i+1]];oxi_node*node=task->what->is_node?(oxi_node*)task->what:NULL;
-if(node?node->always&&run->keeps:!run->only)task->needed=true;
+if(!node&&!run->only)task->needed=true;
 for(int e=0;node&&e<node->in_count;e++){if(!oxi_edge_is(&node->edges[e]))continue;
 int to=oxi_task_of_edge(run,&node->edges[e]);
 bool wanted=run->tasks[to].needed||oxi_sum_of_edge(run,to,&node->edges[e])->wanted;
@@ -4623,7 +4643,6 @@ if(wants[0]){grad[0]=ox_clone(g);
 ox_tensor*part=oxi_views_again(node,grad[0]);if(!part||!ox_zero_(part))return ox_error();}
 if(wants[1])grad[1]=oxi_views_again(node,ox_contiguous(g));
 return wants[1]&&!grad[1]?ox_error():OX_OK;}
-static OXI_THREAD_LOCAL bool oxi_fills_leaves;
 static ox_status oxi_run_custom(oxi_pass*run,oxi_node*node,oxi_sum*sums,const bool*wants,
 ox_tensor**in,ox_tensor**grad){ox_function_context context;
 ox_status status=OX_OK;size_t bytes=(size_t)node->out_count*sizeof(ox_tensor*);
@@ -4633,9 +4652,8 @@ for(int i=0;i<node->saved_count&&status==OX_OK;i++){
 in[i]=oxi_saved_take(node,&node->saved[i],node->saved_output[i],run->create_graph);
 if(!in[i])status=ox_error();}
 context.gradients=g;context.saved=in;context.wants=wants;context.input_gradients=grad;
-context.user=node->user;bool fills=oxi_fills_leaves;oxi_fills_leaves=run->keeps;
-if(status==OX_OK)status=node->function->backward(&context);
-oxi_fills_leaves=fills;if(status!=OX_OK&&ox_error()==OX_OK)
+context.user=node->user;if(status==OX_OK)status=node->function->backward(&context);
+if(status!=OX_OK&&ox_error()==OX_OK)
 (void)oxi_fail(status,"backward: %s failed",oxi_node_name(node));
 oxi_free(g,bytes);return status;}
 OX_API void ox_set_detect_anomaly(bool detect){oxi_atomic_store(&oxi_detects_anomaly,detect);}
@@ -4654,16 +4672,16 @@ static bool oxi_came(const oxi_node*node,const oxi_sum*sums){bool came=false;
 for(int k=0;k<node->out_count;k++)came=came||sums[k].sum;
 return came;}
 static ox_status oxi_run_watchers(const oxi_node*node,const oxi_sum*sums,const bool*wants,ox_tensor**grad){
-ox_tensor*g[OXI_MAX_OUT]={NULL};ox_status status=OX_OK;
-for(int k=0;k<node->out_count&&k<OXI_MAX_OUT;k++)g[k]=sums[k].sum;
-for(int i=0;i<node->in_count;i++)
+size_t bytes=(size_t)node->out_count*sizeof(ox_tensor*);ox_tensor**g=(ox_tensor**)oxi_alloc(bytes);
+ox_status status=g?OX_OK:OX_ERR_NOMEM;for(int k=0;k<node->out_count&&g;k++)g[k]=sums[k].sum;
+for(int i=0;i<node->in_count&&status==OX_OK;i++)
 if(wants[i]&&grad[i]&&!(grad[i]=oxi_fit_gradient(grad[i],&node->operand[i])))
-return ox_error();
+status=ox_error();
 for(const oxi_hook*hook=node->watchers;hook&&status==OX_OK;hook=hook->next){
 status=hook->operation(grad,node->in_count,g,node->out_count,hook->user);
 if(status!=OX_OK&&ox_error()==OX_OK)
 (void)oxi_fail(status,"backward: a hook of %s failed",oxi_node_name(node));}
-for(int i=0;i<node->in_count&&status==OX_OK;i++)
+oxi_free(g,bytes);for(int i=0;i<node->in_count&&status==OX_OK;i++)
 if(wants[i]&&grad[i]&&!oxi_same_as_outline(grad[i],&node->operand[i]))
 status=oxi_fail(OX_ERR_SHAPE,"backward: a hook of %s made %s of a gradient of operand %d",
 oxi_node_name(node),oxi_tensor_text(grad[i]),i+1);
@@ -4732,15 +4750,17 @@ if(status==OX_OK)status=oxi_mark_needed(run);
 if(status!=OX_OK)return status;
 oxi_count_pending(run);for(int i=0;i<root_count;i++)run->tasks[oxi_task_of_edge(run,&roots[i])].pending++;
 run->ready=(int*)oxi_alloc((size_t)run->count*sizeof*run->ready);return run->ready?OX_OK:OX_ERR_NOMEM;}
+static OXI_THREAD_LOCAL oxi_checkpoint**oxi_filled;
 static ox_status oxi_run_from(oxi_pass*run,ox_tensor*const*results,const oxi_edge*roots,int count,
 ox_tensor*const*gradients){ox_status status=OX_OK;
-bool off=oxi_grad_off;oxi_grad_off=!run->create_graph||oxi_inference_mode;
+bool off=oxi_grad_off;oxi_checkpoint*filled=NULL,**outside=oxi_filled;
+oxi_grad_off=!run->create_graph||oxi_inference_mode;oxi_filled=&filled;
 for(int i=0;i<count&&status==OX_OK;i++){oxi_outline outline;
 ox_scope scope=ox_scope_begin();ox_tensor*g=oxi_first_gradient(results[i],gradients?gradients[i]:NULL);
 oxi_outline_of(results[i],&outline);status=g?oxi_bring(run,&roots[i],&outline,g):ox_error();
 ox_scope_end(&scope);}
 if(status==OX_OK)status=oxi_pass_run(run);
-oxi_grad_off=off;return status;}
+oxi_grad_off=off;oxi_filled=outside;oxi_checkpoints_empty(filled);return status;}
 /* >>autograd/functions.c */
 OX_API ox_tensor*ox_requires_grad_(ox_tensor*t,bool requires_grad){oxi_edge edge={NULL,0,NULL};
 if(oxi_any_null("requires_grad_",&t,1))return NULL;
@@ -4916,20 +4936,10 @@ return status;}
 static ox_status oxi_custom_outputs(oxi_node*node,ox_tensor*const*outputs){
 for(int k=0;k<node->out_count;k++){oxi_edge edge={node,k,NULL};
 oxi_outline_of(outputs[k],&node->result[k]);
-if(oxi_has_gradients(outputs[k]->dtype)&&oxi_attach(outputs[k],&edge)!=OX_OK)
+if(outputs[k]->tape)oxi_counted_drop((oxi_counted*)outputs[k]->tape);
+outputs[k]->tape=NULL;if(oxi_has_gradients(outputs[k]->dtype)&&oxi_attach(outputs[k],&edge)!=OX_OK)
 return OX_ERR_NOMEM;}
 return OX_OK;}
-static ox_status oxi_attach_function(const ox_function*function,void*user,ox_tensor*const*inputs,
-int input_count,ox_tensor*const*outputs,int output_count,
-ox_tensor*const*saved,int saved_count,bool always){bool wants=false;
-oxi_node*node=oxi_node_new(OXI_NODE_CUSTOM,input_count,output_count,saved_count);if(!node){
-if(function->drop)function->drop(user);
-return OX_ERR_NOMEM;}
-node->function=function;node->user=user;node->always=always;
-ox_status status=oxi_custom_inputs(node,inputs,&wants);wants=(wants||always)&&!oxi_grad_off;
-if(status==OX_OK&&wants)status=oxi_custom_saves(node,outputs,saved);
-if(status==OX_OK&&wants)status=oxi_custom_outputs(node,outputs);
-oxi_counted_drop(&node->counted);return status;}
 static ox_status oxi_check_function(const ox_function*function,ox_tensor*const*inputs,int input_count,
 ox_tensor*const*outputs,int output_count,ox_tensor*const*saved,int saved_count){
 const char*name="attach_function";
@@ -4940,108 +4950,153 @@ saved_count);
 if(oxi_any_null(name,inputs,input_count)||oxi_any_null(name,outputs,output_count)||
 oxi_any_null(name,saved,saved_count))
 return ox_error();
-for(int k=0;k<output_count;k++)
-if(outputs[k]->tape)
-return oxi_fail(OX_ERR_ARG,"%s: output %d is recorded already; compute it under OX_NO_GRAD",name,k+1);
+for(int k=0;k<output_count;k++){const oxi_tape*tape=(const oxi_tape*)outputs[k]->tape;
+bool view=tape&&tape->parent&&tape->unrecorded&&!tape->made.node&&!tape->requires_grad;
+if((tape&&!view)||oxi_output_of(outputs[k],outputs,k)>=0)
+return oxi_fail(OX_ERR_ARG,"%s: output %d is recorded already; compute it under OX_NO_GRAD "
+"(ox_detach of an input)",name,k+1);}
 return OX_OK;}
 OX_API ox_status ox_attach_function(const ox_function*function,void*user,ox_tensor*const*inputs,
 int input_count,ox_tensor*const*outputs,int output_count,ox_tensor*const*saved,int saved_count){
+bool wants=false;
 ox_status status=oxi_check_function(function,inputs,input_count,outputs,output_count,saved,saved_count);
-if(status!=OX_OK){if(function&&function->drop)function->drop(user);
+oxi_node*node=NULL;if(status==OX_OK){
+node=oxi_node_new(OXI_NODE_CUSTOM,input_count,output_count,saved_count);if(!node)status=OX_ERR_NOMEM;}
+if(!node){if(function&&function->drop)function->drop(user);
 return status;}
-return oxi_attach_function(function,user,inputs,input_count,outputs,output_count,saved,saved_count,false);}
-typedef struct oxi_checkpoint{ox_checkpoint_function function;void*user;int input_count,output_count;
-ox_generator_state random;
-ox_tensor**room;}oxi_checkpoint;static size_t oxi_checkpoint_bytes(const oxi_checkpoint*c){
-return(3*(size_t)c->input_count+2*(size_t)c->output_count)*sizeof(ox_tensor*);}
-static void oxi_checkpoint_drop(void*user){oxi_checkpoint*c=(oxi_checkpoint*)user;
-oxi_free(c->room,oxi_checkpoint_bytes(c));oxi_free(c,sizeof*c);}
-static ox_status oxi_same_backward(const ox_function_context*context){
-context->input_gradients[0]=context->gradients[0];return OX_OK;}
-static ox_status oxi_checkpoint_input(const ox_function_context*context,int i,ox_tensor**leaf,
-ox_tensor**input){static const ox_function same={"checkpoint",oxi_same_backward,NULL};
-bool joins=!oxi_grad_off&&ox_requires_grad(context->saved[i]);*input=*leaf=ox_detach(context->saved[i]);
-if(!*leaf||((joins||context->wants[i])&&!ox_requires_grad_(*leaf,true)))return ox_error();
-if(!joins)return OX_OK;
-*input=ox_detach(*leaf);
-return*input?oxi_attach_function(&same,NULL,leaf,1,input,1,NULL,0,false):ox_error();}
-static ox_status oxi_checkpoint_join(ox_tensor*outside,ox_tensor*leaf,ox_tensor*input){
-oxi_edge edge={NULL,0,NULL},to={NULL,0,NULL};if(input==leaf)return OX_OK;
-ox_status status=oxi_tape_edge((oxi_tape*)input->tape,&edge);
-if(status==OX_OK)status=oxi_tape_edge((oxi_tape*)outside->tape,&to);
-if(status!=OX_OK||!edge.node)return status;
-oxi_edge before=edge.node->edges[0];edge.node->edges[0]=oxi_edge_copy(&to);oxi_edge_drop(&before);
+node->function=function;node->user=user;status=oxi_custom_inputs(node,inputs,&wants);
+wants=wants&&!oxi_grad_off;if(status==OX_OK&&wants)status=oxi_custom_saves(node,outputs,saved);
+if(status==OX_OK&&wants)status=oxi_custom_outputs(node,outputs);
+oxi_counted_drop(&node->counted);return status;}
+/* >>autograd/checkpoint.c */
+typedef struct oxi_recalled{oxi_outline outline;ox_tensor*tensor;int64_t version;}oxi_recalled;
+typedef struct oxi_modes{ox_device*device;ox_dtype dtype;bool exact,grad_off,inference;}oxi_modes;
+struct oxi_checkpoint{int64_t references;ox_saved_hooks hooks;ox_checkpoint_function function;void*user;
+oxi_saved*saved;bool*leaf,*result;ox_tensor**in,**out;int in_count,out_count;ox_generator_state random;
+oxi_modes modes;int64_t since;oxi_recalled*places;int count,filled;size_t room;bool again,runs;
+ox_status status;oxi_checkpoint*next,**link;size_t bytes;};
+static oxi_modes oxi_modes_set(const oxi_modes*to){
+oxi_modes before={oxi_thread_device,oxi_thread_dtype,oxi_exact,oxi_grad_off,oxi_inference_mode};
+if(!to)return before;
+oxi_thread_device=to->device;oxi_thread_dtype=to->dtype;oxi_exact=to->exact;oxi_grad_off=to->grad_off;
+oxi_inference_mode=to->inference;return before;}
+static void oxi_recalled_empty(oxi_recalled*place){ox_release(place->tensor);place->tensor=NULL;}
+static void oxi_checkpoints_empty(oxi_checkpoint*list){for(oxi_checkpoint*c=list,*next;c;c=next){
+next=c->next;c->link=NULL;for(int i=0;i<c->count;i++)oxi_recalled_empty(&c->places[i]);}}
+static void oxi_checkpoint_drop(void*packed,void*user){oxi_checkpoint*c=(oxi_checkpoint*)user;
+oxi_counted*dead=NULL;(void)packed;if(--c->references>0)return;
+if(c->link)*c->link=c->next;
+if(c->link&&c->next)c->next->link=c->link;
+for(int i=0;i<c->in_count;i++)oxi_saved_drop(&c->saved[i],&dead);
+for(int i=0;i<c->count;i++)oxi_recalled_empty(&c->places[i]);
+oxi_free(c->places,c->room*sizeof*c->places);oxi_free(c,c->bytes);}
+static ox_status oxi_recalled_check(const oxi_checkpoint*c,int at,const ox_tensor*t){
+const oxi_recalled*place=&c->places[at];bool same=oxi_atomic_load(&t->storage->version)==place->version;
+for(int i=0;i<c->in_count;i++)same=same||c->in[i]->storage==t->storage;
+if(place->outline.dtype!=t->dtype||!oxi_same_as_outline(t,&place->outline))
+return oxi_fail(OX_ERR_ARG,"checkpoint: run again, a checkpoint saves %s as number %d, not %s%s",
+oxi_tensor_text(t),at+1,ox_dtype_name(place->outline.dtype),
+oxi_shape_text(place->outline.ndim,place->outline.shape));
+if(!same)
+return oxi_fail(OX_ERR_ARG,"checkpoint: %s, which a checkpoint uses, was changed in place since",
+oxi_tensor_text(t));
 return OX_OK;}
-static ox_status oxi_checkpoint_again(const oxi_checkpoint*c,const ox_function_context*context,
-ox_tensor**leaves,ox_tensor**inputs,ox_tensor**outputs){ox_generator*random=ox_generator_open(0);
+static void*oxi_checkpoint_pack(ox_tensor*t,void*user){oxi_checkpoint*c=(oxi_checkpoint*)user;
+int at=c->filled;oxi_recalled*place;if(c->again){c->filled++;
+if(at>=c->count)return NULL;
+if(c->status==OX_OK)c->status=oxi_recalled_check(c,at,t);
+place=&c->places[at];}else{void*places=oxi_grow(c->places,&c->room,(size_t)at+1,sizeof*place,false);
+if(!places)c->status=OX_ERR_NOMEM;
+if(!places)return NULL;
+c->places=(oxi_recalled*)places;place=&c->places[at];memset(place,0,sizeof*place);
+oxi_outline_of(t,&place->outline);c->filled=c->count=at+1;c->references++;}
+if(!place->tensor){place->tensor=ox_retain(t);
+place->version=oxi_atomic_load(&t->storage->version);}
+return c->again?NULL:(void*)(intptr_t)(at+1);}
+static ox_status oxi_checkpoint_run(oxi_checkpoint*c,ox_tensor**out){
+const ox_saved_hooks*hooks=oxi_saved_hooks;int64_t since=oxi_checkpoint_since;oxi_saved_hooks=&c->hooks;
+oxi_checkpoint_since=c->since;c->filled=0;c->status=OX_OK;c->runs=true;
+ox_status status=c->function(c->in,out,c->user);c->runs=false;c->again=true;oxi_checkpoint_since=since;
+oxi_saved_hooks=hooks;return status==OX_OK?c->status:status;}
+static ox_status oxi_checkpoint_input(const oxi_checkpoint*c,int i){
+ox_tensor*t=c->in[i]=oxi_saved_plain(&c->saved[i],"checkpoint",false);if(!t)return ox_error();
+if(c->leaf[i])return ox_requires_grad_(t,true)?OX_OK:ox_error();
+if(!c->result[i])return OX_OK;
+oxi_edge edge={oxi_node_new(OXI_NODE_CALL,0,1,0),0,NULL};if(!edge.node)return OX_ERR_NOMEM;
+edge.node->call.name="checkpoint";oxi_outline_of(t,&edge.node->result[0]);
+ox_status status=oxi_attach(t,&edge);oxi_edge_drop(&edge);return status;}
+static ox_status oxi_checkpoint_run_again(oxi_checkpoint*c){ox_generator*random=ox_generator_open(0);
 ox_status status=random?OX_OK:OX_ERR_NOMEM;
-for(int i=0;i<c->input_count&&status==OX_OK;i++)
-status=oxi_checkpoint_input(context,i,&leaves[i],&inputs[i]);
-if(random)ox_generator_set_state(random,c->random);
-if(status==OX_OK){ox_generator*before=ox_generator_use(random);
-bool enabled=ox_set_grad_enabled(true);status=c->function(inputs,outputs,c->user);
-(void)ox_set_grad_enabled(enabled);(void)ox_generator_use(before);}
-if(random)ox_generator_close(random);
+oxi_modes modes=oxi_modes_set(&c->modes);memset(c->out,0,(size_t)c->out_count*sizeof*c->out);
+for(int i=0;i<c->in_count&&status==OX_OK;i++)status=oxi_checkpoint_input(c,i);
+if(status==OX_OK){ox_generator_set_state(random,c->random);
+ox_generator*before=ox_generator_use(random);
+status=oxi_checkpoint_run(c,c->out);(void)ox_generator_use(before);}
+(void)oxi_modes_set(&modes);if(random)ox_generator_close(random);
+if(status==OX_OK&&c->filled!=c->count)
+status=oxi_fail(OX_ERR_ARG,"checkpoint: run again, a checkpoint saves %d tensors, not %d",
+c->filled,c->count);
 return status;}
-static ox_status oxi_checkpoint_fill(const oxi_checkpoint*c,const ox_function_context*context,
-ox_tensor**leaves,ox_tensor**outputs,ox_tensor**g,int count){ox_backward_desc desc;
-memset(&desc,0,sizeof desc);desc.create_graph=!oxi_grad_off;
-ox_status status=oxi_backward_from("checkpoint",outputs,g,count,&desc);
-for(int i=0;i<c->input_count&&status==OX_OK;i++)
-if(context->wants[i])context->input_gradients[i]=ox_gradient(leaves[i]);
+static ox_status oxi_checkpoint_fill(oxi_checkpoint*c){ox_scope scope;
+if(c->runs)return oxi_fail(OX_ERR_ARG,"checkpoint: a checkpoint needs gradients of itself");
+if(!c->link){c->link=oxi_filled;
+c->next=*oxi_filled;if(c->next)c->next->link=&c->next;
+*oxi_filled=c;}
+scope=ox_scope_begin();ox_status status=oxi_checkpoint_run_again(c);ox_scope_end(&scope);
+if(status!=OX_OK&&ox_error()==OX_OK)
+(void)oxi_fail(status,"checkpoint: run again, a checkpoint failed");
 return status;}
-static ox_status oxi_checkpoint_grad(const oxi_checkpoint*c,const ox_function_context*context,
-ox_tensor**leaves,ox_tensor**outputs,ox_tensor**g,int count){ox_grad_desc desc;
-ox_tensor**wanted=g+c->output_count,**grads=context->input_gradients;int want=0;
-memset(&desc,0,sizeof desc);desc.gradients=g;desc.create_graph=!oxi_grad_off;desc.allow_unused=true;
-for(int i=0;i<c->input_count;i++)
-if(context->wants[i])wanted[want++]=leaves[i];
-ox_status status=ox_grad(outputs,count,wanted,want,&desc,grads);
-for(int i=c->input_count-1;i>=0&&status==OX_OK;i--)
-grads[i]=context->wants[i]?grads[--want]:NULL;
+static ox_tensor*oxi_checkpoint_unpack(void*packed,void*user){oxi_checkpoint*c=(oxi_checkpoint*)user;
+oxi_recalled*place=&c->places[(intptr_t)packed-1];
+if(!place->tensor&&oxi_checkpoint_fill(c)!=OX_OK)return NULL;
+ox_tensor*t=oxi_tensor_over(place->tensor->storage,place->tensor);if(!c->runs)oxi_recalled_empty(place);
+return t;}
+static int64_t oxi_saved_version(const oxi_saved*saved,const ox_tensor*now){
+if(!saved->packed)return saved->version;
+if(saved->hooks->unpack!=oxi_checkpoint_unpack)return oxi_atomic_load(&now->storage->version);
+return((const oxi_checkpoint*)saved->hooks->user)->places[(intptr_t)saved->packed-1].version;}
+static oxi_checkpoint*oxi_checkpoint_new(ox_checkpoint_function function,void*user,int in_count,
+int out_count){size_t bytes=sizeof(oxi_checkpoint);
+size_t saved=oxi_room_for(&bytes,in_count,sizeof(oxi_saved)),
+flags=oxi_room_for(&bytes,in_count,2*sizeof(bool)),in=oxi_room_for(&bytes,in_count,sizeof(ox_tensor*)),
+out=oxi_room_for(&bytes,out_count,sizeof(ox_tensor*));
+char*block=(char*)oxi_calloc(1,bytes);if(!block)return NULL;
+oxi_checkpoint*c=(oxi_checkpoint*)block;c->references=1;c->hooks.pack=oxi_checkpoint_pack;
+c->hooks.unpack=oxi_checkpoint_unpack;c->hooks.drop=oxi_checkpoint_drop;c->hooks.user=c;
+c->function=function;c->user=user;c->saved=(oxi_saved*)(block+saved);c->leaf=(bool*)(block+flags);
+c->result=c->leaf+in_count;c->in=(ox_tensor**)(block+in);c->out=(ox_tensor**)(block+out);
+c->in_count=in_count;c->out_count=out_count;c->random=ox_generator_get_state(oxi_generator);
+c->modes=oxi_modes_set(NULL);c->since=oxi_next_sequence();c->bytes=bytes;return c;}
+static ox_status oxi_checkpoint_save_inputs(oxi_checkpoint*c){ox_status status=OX_OK;
+for(int i=0;i<c->in_count&&status==OX_OK;i++){ox_tensor*t=c->in[i];
+oxi_edge edge={NULL,0,NULL};
+if(t->tape&&oxi_has_gradients(t->dtype))status=oxi_tape_edge((oxi_tape*)t->tape,&edge);
+c->leaf[i]=edge.leaf!=NULL;c->result[i]=edge.node!=NULL;if(status==OX_OK)
+status=oxi_save_tensor(&c->saved[i],t,oxi_atomic_load(&t->storage->version),&edge);
+oxi_edge_drop(&c->saved[i].edge);}
 return status;}
-static ox_status oxi_checkpoint_backward(const ox_function_context*context){
-oxi_checkpoint*c=(oxi_checkpoint*)context->user;ox_tensor**leaves=c->room,**inputs=leaves+c->input_count;
-ox_tensor**outputs=inputs+c->input_count,**g=outputs+c->output_count;int count=0;
-memset(c->room,0,oxi_checkpoint_bytes(c));
-ox_status status=oxi_checkpoint_again(c,context,leaves,inputs,outputs);
-for(int k=0;k<c->output_count&&status==OX_OK;k++){
-if(!outputs[k]||!context->gradients[k]||!ox_requires_grad(outputs[k]))continue;
-outputs[count]=outputs[k];g[count++]=context->gradients[k];}
-if(status!=OX_OK||!count)return status;
-status=oxi_fills_leaves?oxi_checkpoint_fill(c,context,leaves,outputs,g,count)
-:oxi_checkpoint_grad(c,context,leaves,outputs,g,count);
-for(int i=0;i<c->input_count&&status==OX_OK;i++)
-status=oxi_checkpoint_join(context->saved[i],leaves[i],inputs[i]);
-return status;}
-static const ox_function oxi_checkpoint_as_function={"checkpoint",oxi_checkpoint_backward,
-oxi_checkpoint_drop};
-static oxi_checkpoint*oxi_checkpoint_new(ox_checkpoint_function function,void*user,int input_count,
-int output_count){oxi_checkpoint*c=(oxi_checkpoint*)oxi_calloc(1,sizeof*c);
-if(!c)return NULL;
-c->function=function;c->user=user;c->input_count=input_count;c->output_count=output_count;
-c->random=ox_generator_get_state(oxi_generator);
-c->room=(ox_tensor**)oxi_alloc(oxi_checkpoint_bytes(c));if(c->room)return c;
-oxi_free(c,sizeof*c);return NULL;}
-static ox_status oxi_checkpoint_forward(ox_checkpoint_function function,void*user,ox_tensor*const*inputs,
-ox_tensor**outputs,int output_count){ox_scope scope=ox_scope_begin();
-ox_status status=function(inputs,outputs,user);for(int k=0;k<output_count;k++)ox_keep(outputs[k]);
-ox_scope_end(&scope);return status;}
+static ox_status oxi_checkpoint_check_inputs(const oxi_checkpoint*c){
+for(int i=0;i<c->in_count&&c->count;i++)
+if(oxi_atomic_load(&c->in[i]->storage->version)!=c->saved[i].version)
+return oxi_fail(OX_ERR_ARG,"checkpoint: input %d, %s, is changed in place by the function, "
+"which runs twice",i+1,oxi_tensor_text(c->in[i]));
+return OX_OK;}
 OX_API ox_status ox_checkpoint(ox_checkpoint_function function,void*user,ox_tensor*const*inputs,
-int input_count,ox_tensor**outputs,int output_count){ox_status status=OX_OK;
+int input_count,ox_tensor**outputs,int output_count){
 if(!function||!outputs||output_count<1||input_count<0||(input_count>0&&!inputs))
 return oxi_fail(OX_ERR_ARG,"checkpoint: %s",function?"no outputs, or no inputs":"no function");
 if(oxi_any_null("checkpoint",inputs,input_count))return ox_error();
-for(int k=0;k<output_count;k++)outputs[k]=NULL;
-if(oxi_grad_off)return oxi_checkpoint_forward(function,user,inputs,outputs,output_count);
 oxi_checkpoint*c=oxi_checkpoint_new(function,user,input_count,output_count);if(!c)return OX_ERR_NOMEM;
-bool seen=false,*outside=oxi_grad_seen;oxi_grad_seen=&seen;oxi_grad_off=true;
-status=oxi_checkpoint_forward(function,user,inputs,outputs,output_count);oxi_grad_off=false;
-oxi_grad_seen=outside;if(seen&&outside)*outside=true;
-if(status!=OX_OK||!seen){oxi_checkpoint_drop(c);
-return status;}
-return oxi_attach_function(&oxi_checkpoint_as_function,c,inputs,input_count,outputs,output_count,
-inputs,input_count,true);}
+if(input_count)memcpy(c->in,inputs,(size_t)input_count*sizeof*inputs);
+for(int k=0;k<output_count;k++)outputs[k]=NULL;
+ox_scope scope=ox_scope_begin();ox_status status=oxi_grad_off?OX_OK:oxi_checkpoint_save_inputs(c);
+if(status==OX_OK)
+status=oxi_grad_off?function(c->in,outputs,user):oxi_checkpoint_run(c,outputs);
+if(status==OX_OK)status=oxi_checkpoint_check_inputs(c);
+for(int k=0;k<output_count;k++)
+outputs[k]=status==OX_OK?ox_keep(outputs[k]):NULL;
+for(int i=0;i<c->count;i++)oxi_recalled_empty(&c->places[i]);
+ox_scope_end(&scope);oxi_checkpoint_drop(NULL,c);return status;}
 /* >>autograd/functional.c */
 typedef struct oxi_derivation{oxi_work work;bool enabled;int count;ox_tensor**leaf;ox_tensor*result;
 }oxi_derivation;
@@ -9671,7 +9726,7 @@ oxi_work work=oxi_work_begin("clip_grad_value_");for(int i=0;i<count&&status==OX
 ox_tensor*g=ox_gradient(parameters[i]);if(g&&!ox_clamp_(oxi_real_numbers(g),-most,most))status=ox_error();}
 (void)oxi_work_end(&work,NULL);(void)ox_set_grad_enabled(enabled);return status;}
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0x2c576d7
+#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0x1b096bce
 #error "OX_TORCH_NN_FILE names another version of oxtorch_nn.h"
 #elif OXI_SECTION == 1 /* >>autograd/back/kernels.inc */
 #define OXI_WRITE(n,out,streams,OF)OXI_WRITE_AHEAD(n,out,streams,OF,OXI_NOTHING_AHEAD)
@@ -9689,7 +9744,10 @@ for(;i+VF<=(n);i+=VF)vf_store((out)+i,OF(vf_load,i));\
 left=(n)-i;\
 if(left)vf_store_n((out)+i,OF(OXI_LOAD_LEFT,i),left);}
 #define OXI_LOAD_LEFT(p)vf_load_n(p,left)
-#define OXI_NEXT_ROW(r,n,i){if (VF==16||(i)%16==0)OXI_PREFETCH_READ((r)+(n)+(i));}
+#define OXI_NEXT_ROW(r,n,i){\
+if(VF==16||(i)%16==0){\
+OXI_PREFETCH_READ((r)+(n)+(i));\
+OXI_PREFETCH_FAR((r)+2*(n)+(i));}}
 OXI_INLINE vf OXI_ISA(gate_back)(vf g,vf x,vf q){
 return vf_mul(g,vf_select(vf_lt(x,vf_zero()),q,vf_sub(vf_constant(1.0f),q)));}
 OXI_INLINE vf OXI_ISA(logistic_back)(vf g,vf x,vi n,vf r,vf v){vf e=vf_constant(1.32764758e-3f),d;
@@ -9737,9 +9795,29 @@ OXI_DEFINE_FUNCTION_BACK(gelu_back)
 OXI_KERNEL void OXI_ISA(softmax_back)(int64_t n,const float*g,const float*y,float along,float*out,
 bool streams){const vf d=vf_set1(along);
 #define OXI_SOFTMAX_BACK(load,i)vf_mul(vf_sub(load(g +i),d),load(y+i))
-OXI_WRITE_AHEAD(n,out,streams,OXI_SOFTMAX_BACK,OXI_SOFTMAX_AHEAD)
+OXI_WRITE_AHEAD(n,out,streams,OXI_SOFTMAX_BACK,OXI_SOFTMAX_AHEAD)}
+OXI_KERNEL float OXI_ISA(softmax_back_next)(int64_t n,const float*g,const float*y,float along,
+float*out,const float*next_g,const float*next_y){const vf d=vf_set1(along);
+const int64_t ahead=OXI_PREFETCH_AHEAD/(int64_t)sizeof(float),far=4*ahead;
+const int64_t skewed=(int64_t)((uintptr_t)out/sizeof(float)%VF);
+vf s[4]={vf_zero(),vf_zero(),vf_zero(),vf_zero()};int64_t at=skewed?VF-skewed:0,i=0,left;if(at>n)at=n;
+left=at;if(left)vf_store_n(out,OXI_SOFTMAX_BACK(OXI_LOAD_LEFT,0),left);
+#define OXI_SOFTMAX_STEP(k)\
+s[k]=vf_fma(vf_load(next_g+i+k*VF),vf_load(next_y+i+k*VF),s[k]);\
+if(at+VF<=n){\
+vf_stream(out+at,OXI_SOFTMAX_BACK(vf_load,at));\
+at+=VF;}
+for(;i+4*VF<=n;i+=4*VF){for(int line=0;line<4*VF;line+=16){OXI_PREFETCH_READ(next_g+i+line+ahead);
+OXI_PREFETCH_READ(next_y+i+line+ahead);OXI_PREFETCH_FAR(next_g+i+line+far);
+OXI_PREFETCH_FAR(next_y+i+line+far);}
+OXI_SOFTMAX_STEP(0)OXI_SOFTMAX_STEP(1)OXI_SOFTMAX_STEP(2)OXI_SOFTMAX_STEP(3)}
+#undef OXI_SOFTMAX_STEP
+for(;i+VF<=n;i+=VF)s[0]=vf_fma(vf_load(next_g+i),vf_load(next_y+i),s[0]);
+left=n-i;if(left)s[1]=vf_fma(OXI_LOAD_LEFT(next_g+i),OXI_LOAD_LEFT(next_y+i),s[1]);
+for(;at+VF<=n;at+=VF)vf_stream(out+at,OXI_SOFTMAX_BACK(vf_load,at));
+left=n-at;if(left)vf_store_n(out+at,OXI_SOFTMAX_BACK(OXI_LOAD_LEFT,at),left);
+return vf_hsum(vf_add(vf_add(s[0],s[1]),vf_add(s[2],s[3])));}
 #undef OXI_SOFTMAX_BACK
-}
 OXI_KERNEL void OXI_ISA(log_softmax_back)(int64_t n,const float*g,const float*y,float along,float*out,
 bool streams){const vf sum=vf_set1(along);
 #define OXI_LOG_SOFTMAX_BACK(load,i)vf_fnma(vf_exp(load(y +i)),sum,load(g+i))
@@ -9925,8 +10003,8 @@ OXI_STEP(rnn_step_back,OXI_RNN_BACK)
 #undef OXI_THROUGH_SIGMOID
 #undef OXI_THROUGH_TANH
 static const oxi_back_kernels OXI_ISA(back)={OXI_ISA(silu_back),OXI_ISA(gelu_tanh_back),OXI_ISA(gelu_back),
-OXI_ISA(softmax_back),OXI_ISA(log_softmax_back),OXI_ISA(norm_sums),OXI_ISA(norm_write),
-OXI_ISA(channel_back),OXI_ISA(lstm_step),OXI_ISA(gru_step),OXI_ISA(rnn_step),
+OXI_ISA(softmax_back),OXI_ISA(softmax_back_next),OXI_ISA(log_softmax_back),OXI_ISA(norm_sums),
+OXI_ISA(norm_write),OXI_ISA(channel_back),OXI_ISA(lstm_step),OXI_ISA(gru_step),OXI_ISA(rnn_step),
 OXI_ISA(lstm_step_back),OXI_ISA(gru_step_back),OXI_ISA(rnn_step_back)};
 #undef OXI_WRITE
 #undef OXI_WRITE_AHEAD

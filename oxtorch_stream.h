@@ -285,8 +285,9 @@ OX_API ox_status ox_shunt_close(ox_shunt *shunt);
  * errors    shapes and dtypes at the call; what operations say of numbers, the disk and memory when the step
  *           runs, with the number of the call in the step and its name: what the step was to make from there
  *           on is lost (reading it says so), what it was to change stays as it was; but a call in place that
- *           runs in pieces, larger than the budget as it is, may have changed some rows. OX_ERR_NOMEM: a call
- *           that cannot run in pieces does not fit the budget, or what waits does not fit host and disk
+ *           runs in pieces, as those do that take more than half of the budget, may have changed some rows.
+ *           OX_ERR_NOMEM: a call that cannot run in pieces does not fit the budget, or what waits does not
+ *           fit host and disk
  * threads   one step runs at a time; calls of several threads are one step in the order in which they came */
 OX_API ox_device *ox_shunt_device(ox_shunt *shunt);
 
@@ -2419,11 +2420,12 @@ bool file;bool disk_valid;bool all_f32;bool packs;uint8_t kind;uint8_t packed;in
 int64_t packed_columns;int64_t columns;ox_storage*storage;uint64_t place;uint32_t skew;void*host;
 size_t host_bytes;bool lent;ox_storage*disk;size_t disk_bytes,disk_at;int32_t index;int64_t mark;
 bool again;int64_t used_at;int64_t protects;double made_in;
-int64_t whole_at;int64_t cut_at;const int64_t*cut_ends;int64_t cut_count;int64_t ahead;int32_t ahead_index;
-struct oxi_shunt_flight*flight;}oxi_shunt_item;typedef struct oxi_shunt_operand{oxi_shunt_item*item;
-ox_tensor*given;int64_t offset,*dims;uint64_t number[2];ox_dtype dtype;int8_t ndim;
-bool there,is_number,covers;}oxi_shunt_operand;typedef struct oxi_shunt_node{oxi_op op;bool exact;
-int32_t in_count,out_count;int64_t number;const oxi_part*told;oxi_attrs*attr;oxi_random_state random;
+int64_t first_at,last_at;int64_t whole_at;int64_t cut_at;const int64_t*cut_ends;int64_t cut_count;
+int64_t ahead;int32_t ahead_index;struct oxi_shunt_flight*flight;}oxi_shunt_item;
+typedef struct oxi_shunt_operand{oxi_shunt_item*item;ox_tensor*given;int64_t offset,*dims;
+uint64_t number[2];ox_dtype dtype;int8_t ndim;bool there,is_number,covers;bool over;}oxi_shunt_operand;
+typedef struct oxi_shunt_node{oxi_op op;bool exact;int32_t in_count,out_count;int64_t number;
+const oxi_part*told;oxi_attrs*attr;oxi_random_state random;
 const char*name;oxi_shunt_operand*operand;uint64_t shape_key;}oxi_shunt_node;
 typedef struct oxi_shunt_chunk{struct oxi_shunt_chunk*next;size_t used,bytes;}oxi_shunt_chunk;
 typedef struct oxi_shunt_figure{int64_t step;double seconds,amount;
@@ -2479,7 +2481,7 @@ int64_t count;}oxi_shunt_residents;struct ox_shunt{ox_device device;char name[32
 int64_t captures;int64_t forks;oxi_stream_mutex lock;ox_shunt_desc desc;ox_device*compute;
 char*spill,*trace_path;size_t spill_bytes,trace_bytes;oxi_shunt_item items;oxi_shunt_node**nodes;
 size_t node_room;int64_t node_count,node_clock;oxi_shunt_chunk*chunks;bool closed;bool running,planned;
-oxi_shunt_item**table;size_t table_room;int32_t table_count;int64_t step_number,cut_pass;
+oxi_shunt_item**table;size_t table_room;int32_t table_count;int64_t step_number,cut_pass;int64_t cut_from;
 uint64_t main_bytes,small_most;void*arena;oxi_shunt_residents resident[2];oxi_stream_mutex tiers;
 oxi_stream_mutex opening;ox_stream*stream;uint64_t device_in_use;double disk_moved_at;
 oxi_shunt_rates rates;oxi_shunt_mean means[OXI_SHUNT_MEANS];oxi_shunt_plan*plans[OXI_SHUNT_PLANS];
@@ -3380,10 +3382,12 @@ oxi_shunt_headers_close(&h,node);return seconds;}
 static ox_status oxi_shunt_fail_room(const ox_shunt*s,uint64_t bytes){return oxi_fail(OX_ERR_NOMEM,
 "out of memory: %llu bytes needed at once, a budget of %llu, %llu of them for large ""tensors",
 (unsigned long long)bytes,(unsigned long long)s->desc.device_bytes,(unsigned long long)s->main_bytes);}
+static bool oxi_shunt_is_seen(const oxi_shunt_node*node,int i){for(int k=0;k<i;k++)
+if(node->operand[k].item==node->operand[i].item)return true;
+return false;}
 static ox_status oxi_shunt_too_large(const ox_shunt*s,const oxi_shunt_node*node){uint64_t bytes=0;
 for(int i=0;i<node->in_count+node->out_count;i++){const oxi_shunt_item*item=node->operand[i].item;
-bool seen=!item;for(int k=0;k<i&&!seen;k++)seen=node->operand[k].item==item;
-if(!seen)bytes+=oxi_shunt_item_room(item);}
+if(item&&!oxi_shunt_is_seen(node,i))bytes+=oxi_shunt_item_room(item);}
 return oxi_shunt_fail_room(s,bytes);}
 static ox_status oxi_shunt_bring_all(ox_shunt*s,const oxi_shunt_node*node){
 int operands=node->in_count+node->out_count;s->node_clock++;for(int i=0;i<operands;i++)
@@ -3405,13 +3409,14 @@ if(status==OX_ERR_NOMEM&&ox_error()==OX_OK)status=oxi_shunt_too_large(s,node);}
 if(status==OX_OK)return oxi_shunt_run_node(s,node);
 if(clean)oxi_shunt_blame(s,node);
 return status;}
-static void oxi_shunt_not_made(oxi_shunt_item*item){
-if(!item->valid&&!oxi_shunt_has_copy(item))item->failed=true;}
+static void oxi_shunt_not_made(oxi_shunt_item*item,bool over){
+if(over||(!item->valid&&!oxi_shunt_has_copy(item)))item->failed=true;}
 static void oxi_shunt_not_run(oxi_shunt_node*const*nodes,int64_t from,int64_t count){
 for(int64_t n=from;n<count;n++)
-for(int i=0;i<nodes[n]->out_count;i++){oxi_shunt_item*item=nodes[n]->operand[nodes[n]->in_count+i].item;
-for(int32_t k=0;item&&k<item->part_count;k++)oxi_shunt_not_made(item->part[k]);
-if(item&&!item->part)oxi_shunt_not_made(item);}}
+for(int i=0;i<nodes[n]->out_count;i++){const oxi_shunt_operand*o=&nodes[n]->operand[nodes[n]->in_count+i];
+oxi_shunt_item*item=o->item;
+for(int32_t k=0;item&&k<item->part_count;k++)oxi_shunt_not_made(item->part[k],o->over);
+if(item&&!item->part)oxi_shunt_not_made(item,o->over);}}
 static void oxi_shunt_node_over(ox_shunt*s,const oxi_shunt_node*node){
 for(int i=0;i<node->in_count+node->out_count;i++){oxi_shunt_item*item=node->operand[i].item;
 if(!item)continue;
@@ -5353,9 +5358,8 @@ item->failed=failed;return OX_OK;}
 static uint64_t oxi_shunt_node_room(const oxi_shunt_node*node,bool*composite){uint64_t bytes=0;
 for(int i=0;i<node->in_count+node->out_count;i++){const oxi_shunt_item*item=node->operand[i].item;
 if(!item)continue;
-*composite=*composite||item->part;if(item->small)continue;
-bool seen=false;for(int k=0;k<i&&!seen;k++)seen=node->operand[k].item==item;
-if(!seen)bytes+=oxi_shunt_item_room(item);}
+*composite=*composite||item->part;
+if(!item->small&&!oxi_shunt_is_seen(node,i))bytes+=oxi_shunt_item_room(item);}
 return bytes;}
 static bool oxi_shunt_is_too_large(const ox_shunt*s,const oxi_shunt_node*node){bool composite=false;
 return oxi_shunt_node_room(node,&composite)>s->main_bytes;}
@@ -5368,42 +5372,13 @@ int64_t times=0;for(int k=0;k<node->in_count+node->out_count&&item;k++)
 times+=node->operand[k].item==item?(k<i?-1:1):0;
 if(item&&times==item->pending)own+=oxi_shunt_item_room(item);}
 return own>=room/4;}
-static bool oxi_shunt_is_cut_node(const ox_shunt*s,const oxi_shunt_node*node){bool composite=false;
-uint64_t room=oxi_shunt_node_room(node,&composite);
-return room>s->main_bytes||(composite&&oxi_shunt_is_elementwise(node->op))||
+static bool oxi_shunt_is_cut_node(const ox_shunt*s,const oxi_shunt_node*node,bool*composite){
+*composite=false;uint64_t room=oxi_shunt_node_room(node,composite);
+return room>s->main_bytes||(*composite&&oxi_shunt_is_elementwise(node->op))||
 oxi_shunt_falls_apart(s,node,room);}
-static bool oxi_shunt_is_cut_case(const ox_shunt*s,const oxi_shunt_node*node){bool composite=false;
-uint64_t room=oxi_shunt_node_room(node,&composite);
-return room>s->main_bytes||composite||oxi_shunt_falls_apart(s,node,room);}
-static bool oxi_shunt_is_blank(const oxi_shunt_item*item){
-return!item->held&&!item->valid&&!item->part&&!oxi_shunt_has_copy(item);}
-static bool oxi_shunt_lies_alike(const oxi_shunt_operand*a,const oxi_shunt_operand*out){
-return a->dtype==out->dtype&&a->ndim==out->ndim&&a->offset==out->offset&&a->covers&&
-a->item->bytes==out->item->bytes&&memcmp(a->dims,out->dims,2*(size_t)out->ndim*sizeof*out->dims)==0;}
-static bool oxi_shunt_is_used(const ox_shunt*s,const oxi_shunt_item*item,int64_t from,int64_t end){
-for(int64_t n=from;n<end;n++)
-for(int i=0;i<s->nodes[n]->in_count+s->nodes[n]->out_count;i++)
-if(s->nodes[n]->operand[i].item==item)return true;
-return false;}
-static void oxi_shunt_write_over(ox_shunt*s,int64_t n){const oxi_shunt_node*node=s->nodes[n];
-const oxi_shunt_operand*out=&node->operand[node->in_count];
-oxi_family family=oxi_op_row_of(node->op)->family;oxi_shunt_item*item=out->item,*old=NULL;
-if((family!=OXI_FAMILY_MAP&&family!=OXI_FAMILY_CHAIN)||node->out_count!=1||!item)return;
-if(!out->covers||item->valid||item->part||oxi_shunt_has_copy(item))return;
-for(int i=0;i<node->in_count&&!old;i++){const oxi_shunt_operand*o=&node->operand[i];
-if(o->item&&oxi_shunt_is_blank(o->item)&&oxi_shunt_lies_alike(o,out))old=o->item;}
-for(int i=0;i<node->in_count&&old;i++)
-if(node->operand[i].item==old&&!oxi_shunt_lies_alike(&node->operand[i],out))old=NULL;
-if(!old||oxi_shunt_is_used(s,item,0,n)||oxi_shunt_is_used(s,old,n+1,s->node_count))return;
-for(int64_t k=0;k<=n;k++)
-for(int i=0;i<s->nodes[k]->in_count+s->nodes[k]->out_count;i++){
-oxi_shunt_operand*o=&s->nodes[k]->operand[i];if(o->item!=old)continue;
-o->item=item;item->pending++;old->pending--;}
-item->all_f32=item->all_f32&&old->all_f32;oxi_shunt_item_settle(s,old);}
-static bool oxi_shunt_wants_cut(ox_shunt*s){bool wants=false;
-for(int64_t n=0;n<s->node_count&&oxi_shunt_is_planned(s);n++){
-if(oxi_shunt_is_too_large(s,s->nodes[n]))oxi_shunt_write_over(s,n);
-wants=wants||oxi_shunt_is_cut_case(s,s->nodes[n]);}
+static bool oxi_shunt_wants_cut(const ox_shunt*s){bool wants=false,composite=false;
+for(int64_t n=0;n<s->node_count&&!wants&&oxi_shunt_is_planned(s);n++)
+wants=oxi_shunt_is_cut_node(s,s->nodes[n],&composite)||composite;
 return wants;}
 static const oxi_shunt_operand*oxi_shunt_cut_operand(const oxi_shunt_node*node,int i){
 int at=i<OXI_PLAN_OUT?i:node->in_count+i-OXI_PLAN_OUT;
@@ -5454,7 +5429,7 @@ for(int k=0;k<count;k++)bytes+=share[k].parts?0:oxi_shunt_item_room(share[k].ite
 return bytes;}
 static bool oxi_shunt_shares_decide(const ox_shunt*s,oxi_shunt_share*share,int count){
 for(int k=0;k<count;k++){const oxi_shunt_item*item=share[k].item;
-share[k].parts=item->cut_at==s->cut_pass?item->cut_count>0:item->whole_at<s->cut_pass;}
+share[k].parts=item->cut_at==s->cut_pass?item->cut_count>0:item->whole_at<=s->cut_from;}
 while(oxi_shunt_shares_whole(share,count)>s->main_bytes/2){int largest=-1;
 for(int k=0;k<count;k++){bool may=!share[k].parts&&share[k].item->cut_at<s->cut_pass;
 if(may&&(largest<0||share[k].item->bytes>share[largest].item->bytes))largest=k;}
@@ -5575,11 +5550,9 @@ item->cut_at=s->cut_pass;item->cut_count=0;}
 return true;}
 static int64_t oxi_shunt_cut_some(ox_shunt*s,oxi_shunt_node*const*nodes,int64_t from,int64_t count,
 oxi_shunt_cut**cuts,bool*far){oxi_shunt_cut**last=cuts;
-int64_t n=from;*cuts=NULL;*far=false;s->cut_pass++;for(int64_t k=from;k<count;k++)
-for(int i=0;i<nodes[k]->in_count+nodes[k]->out_count;i++)
-if(nodes[k]->operand[i].item&&!oxi_shunt_is_cut_node(s,nodes[k]))
-nodes[k]->operand[i].item->whole_at=s->cut_pass;
-for(;n<count;n++){oxi_shunt_cut*c=oxi_shunt_is_cut_node(s,nodes[n])?oxi_shunt_cut_node(s,nodes[n],n):NULL;
+int64_t n=from;*cuts=NULL;*far=false;s->cut_pass++;for(;n<count;n++){
+bool composite,cut=oxi_shunt_is_cut_node(s,nodes[n],&composite);
+oxi_shunt_cut*c=cut?oxi_shunt_cut_node(s,nodes[n],n):NULL;
 bool whole=!c&&oxi_shunt_is_too_large(s,nodes[n]);if(whole&&n>from)break;
 *far=whole&&oxi_shunt_goes_far(s,nodes[n]);if(*far)return n+1;
 if(!c&&!oxi_shunt_stay_whole(s,nodes[n]))break;
@@ -5645,19 +5618,62 @@ pushed=oxi_shunt_piece_push(s,cuts,nodes[n],k);
 oxi_shunt_node_over(s,nodes[n]);*upto=n+1;cuts=cuts->next;}
 if(!pushed)status=OX_ERR_NOMEM;}
 return status;}
-static ox_status oxi_shunt_step(ox_shunt*s);static ox_status oxi_shunt_step_cut(ox_shunt*s){
-oxi_shunt_node**nodes=s->nodes;size_t room=s->node_room;int64_t count=s->node_count,from=0;
-ox_status status=OX_OK;s->nodes=NULL;s->node_room=0;while(from<count&&status==OX_OK){oxi_shunt_cut*cuts;
-bool far;int64_t end=oxi_shunt_cut_some(s,nodes,from,count,&cuts,&far);s->node_count=0;if(far){
-status=oxi_shunt_far_run(s,nodes[from]);if(status==OX_OK)oxi_shunt_node_over(s,nodes[from++]);
+static ox_status oxi_shunt_step(ox_shunt*s);
+static void oxi_shunt_note_whole(const ox_shunt*s,oxi_shunt_node*const*nodes,int64_t count){
+for(int64_t k=0;k<count;k++){bool composite;
+if(oxi_shunt_is_cut_node(s,nodes[k],&composite))continue;
+for(int i=0;i<nodes[k]->in_count+nodes[k]->out_count;i++)
+if(nodes[k]->operand[i].item)nodes[k]->operand[i].item->whole_at=s->cut_from+k+1;}}
+static ox_status oxi_shunt_step_cut(ox_shunt*s){oxi_shunt_node**nodes=s->nodes;size_t room=s->node_room;
+int64_t count=s->node_count,from=0,first=s->cut_from;ox_status status=OX_OK;s->nodes=NULL;s->node_room=0;
+oxi_shunt_note_whole(s,nodes,count);while(from<count&&status==OX_OK){oxi_shunt_cut*cuts;
+bool far;s->cut_from=first+from;int64_t end=oxi_shunt_cut_some(s,nodes,from,count,&cuts,&far);
+s->node_count=0;if(far){status=oxi_shunt_far_run(s,nodes[from]);
+if(status==OX_OK)oxi_shunt_node_over(s,nodes[from++]);
 continue;}
 status=oxi_shunt_cut_list(s,nodes,from,end,cuts,&from);if(status==OX_OK)
 status=oxi_shunt_step(s);
 else
 oxi_shunt_drop_nodes(s);}
-oxi_shunt_not_run(nodes,from,count);for(;from<count;from++)oxi_shunt_node_over(s,nodes[from]);
+s->cut_from=first+count;oxi_shunt_not_run(nodes,from,count);
+for(;from<count;from++)oxi_shunt_node_over(s,nodes[from]);
 oxi_free(s->nodes,s->node_room*sizeof*s->nodes);s->nodes=nodes;s->node_room=room;s->node_count=count;
 return status;}
+/* >>stream/shunt/over.c */
+static bool oxi_shunt_is_blank(const oxi_shunt_item*item){
+return!item->held&&!item->valid&&!item->failed&&!item->part&&!oxi_shunt_has_copy(item);}
+static bool oxi_shunt_lies_alike(const oxi_shunt_operand*a,const oxi_shunt_operand*out){
+return a->dtype==out->dtype&&a->ndim==out->ndim&&a->offset==out->offset&&a->covers&&
+a->item->bytes==out->item->bytes&&memcmp(a->dims,out->dims,2*(size_t)out->ndim*sizeof*out->dims)==0;}
+static oxi_shunt_item*oxi_shunt_find_over(const ox_shunt*s,int64_t n){
+const oxi_shunt_node*node=s->nodes[n];const oxi_shunt_operand*out=&node->operand[node->in_count];
+oxi_family family=oxi_op_row_of(node->op)->family;oxi_shunt_item*item=out->item,*old=NULL;
+bool elementwise=family==OXI_FAMILY_MAP||family==OXI_FAMILY_CHAIN;
+if(!elementwise||node->out_count!=1||!item||!out->covers)return NULL;
+if(item->valid||item->part||oxi_shunt_has_copy(item)||item->first_at<n)return NULL;
+for(int i=0;i<node->in_count&&!old;i++){const oxi_shunt_operand*o=&node->operand[i];
+if(o->item&&oxi_shunt_is_blank(o->item)&&oxi_shunt_lies_alike(o,out))old=o->item;}
+for(int i=0;i<node->in_count&&old;i++)
+if(node->operand[i].item==old&&!oxi_shunt_lies_alike(&node->operand[i],out))return NULL;
+return old&&old->last_at<=n?old:NULL;}
+static void oxi_shunt_write_over(ox_shunt*s,oxi_shunt_item*old,int64_t n){
+oxi_shunt_operand*out=&s->nodes[n]->operand[s->nodes[n]->in_count];oxi_shunt_item*item=out->item;
+int64_t first=old->first_at;for(int64_t k=first;k<=n;k++)
+for(int i=0;i<s->nodes[k]->in_count+s->nodes[k]->out_count;i++){
+oxi_shunt_operand*o=&s->nodes[k]->operand[i];if(o->item!=old)continue;
+o->item=item;item->pending++;old->pending--;}
+out->over=true;item->first_at=first;item->all_f32=item->all_f32&&old->all_f32;oxi_shunt_item_settle(s,old);
+}
+static void oxi_shunt_note_uses(const ox_shunt*s){for(int64_t n=0;n<s->node_count;n++){
+const oxi_shunt_node*last=s->nodes[n],*first=s->nodes[s->node_count-1 -n];
+for(int i=0;i<last->in_count+last->out_count;i++)
+if(last->operand[i].item)last->operand[i].item->last_at=n;
+for(int i=0;i<first->in_count+first->out_count;i++)
+if(first->operand[i].item)first->operand[i].item->first_at=s->node_count-1 -n;}}
+static void oxi_shunt_write_all_over(ox_shunt*s){bool noted=false;for(int64_t n=0;n<s->node_count;n++){
+if(!oxi_shunt_is_too_large(s,s->nodes[n]))continue;
+if(!noted)oxi_shunt_note_uses(s);
+noted=true;oxi_shunt_item*old=oxi_shunt_find_over(s,n);if(old)oxi_shunt_write_over(s,old,n);}}
 /* >>stream/shunt/device.c */
 static ox_status oxi_shunt_step(ox_shunt*s){bool planned=false;ox_status status=OX_OK;
 if(oxi_shunt_is_planned(s)&&!s->desc.eager)status=oxi_shunt_step_planned(s,&planned);
@@ -5671,7 +5687,8 @@ if(s->running||s->node_count==0)return OX_OK;
 s->running=true;s->references++;oxi_capture=NULL;double start=oxi_now();
 s->stats.steps++;
 s->stats.compute_seconds=s->stats.simulated_seconds=s->stats.bound_seconds=s->lanes_seconds=0;
-s->lanes_runs=0;int64_t plans=s->plans_made;if(oxi_shunt_is_planned(s))oxi_shunt_calibrate(s);
+s->lanes_runs=0;int64_t plans=s->plans_made;if(oxi_shunt_is_planned(s)){oxi_shunt_calibrate(s);
+oxi_shunt_write_all_over(s);}
 ox_status status=oxi_shunt_wants_cut(s)?oxi_shunt_step_cut(s):oxi_shunt_step(s);
 s->stats.wall_seconds=oxi_now()-start;if(status==OX_OK&&s->lanes_runs>0&&plans==s->plans_made)
 oxi_shunt_figure_note(&s->rates.around,s->stats.steps,s->stats.wall_seconds-s->lanes_seconds,
@@ -5711,7 +5728,7 @@ static ox_status oxi_shunt_budget(ox_device*self,uint64_t bytes){ox_shunt*s=oxi_
 return oxi_fail(OX_ERR_UNSUPPORTED,"%s: its budgets are those that it was opened with, not %llu bytes",
 s->name,(unsigned long long)bytes);}
 static bool oxi_shunt_bytes_of(const char*text,uint64_t*out){char*end;double number=strtod(text,&end);
-const char*letters="KMG",*letter=*end?strchr(letters,*end):NULL;if(letter&&*letter){
+const char*letters="KMG",*letter=*end?strchr(letters,*end):NULL;if(letter&&*letter&&end>text){
 for(const char*l=letters;l<=letter;l++)number*=1024;
 end++;}
 if(end==text||*end||!(number>=0)||number>9e18||(number>0&&number<1))return false;

@@ -1,6 +1,7 @@
 /* Results in the memory of operands: an elementwise call that is too large for the budget writes over an
  * operand that the step has made and nobody needs any more. That one is made in the result's item from the
- * beginning; the result, if its call does not run, is lost, whatever is there. Called by flushes, before cut.c. */
+ * beginning; the result, if its call does not run, is lost, whatever is there. Called by flushes, before
+ * cut.c. */
 
 static bool oxi_shunt_is_blank(const oxi_shunt_item *item) {
     return !item->held && !item->valid && !item->failed && !item->part && !oxi_shunt_has_copy(item);
