@@ -328,6 +328,9 @@ static void test_gguf(void) {
 #undef SKIPPED
         /* what llama.cpp writes of models without products, and of DeepSeek 4 */
         check_gguf(file, KEY("dense_2_feat_in"), 0, NULL, NULL, NULL, NULL, OX_OK, "");
+        check_gguf(file, KEY("dense_2_feat_out"), 0, "dense_2.weight", m, NULL, NULL, OX_OK, "");
+        check_gguf(file, KEY("dense_3_feat_out"), 0, "dense_2.weight", m, NULL, NULL, OX_OK, "");
+        check_gguf(file, KEY("pooling_type"), UINT32_MAX, "dense_2.weight", m, NULL, NULL, OX_OK, "");
         check_gguf(file, KEY("embedding_length_out"), 32, NULL, NULL, NULL, NULL, OX_OK, "");
 #define SIZE(words) OX_ERR_SHAPE, words
         check_gguf(file, NULL, 0, "dense_2.weight", wide, "dense_3.weight", wide,

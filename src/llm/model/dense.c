@@ -10,14 +10,14 @@ static bool oxi_llm_dense_entry(const ox_file *file, int number, const char *par
     return at >= 0 && ox_file_get_entry(file, at, out) == OX_OK;
 }
 
-/* A size that the metadata may repeat. */
+/* A size that the metadata may repeat; 0 is none. */
 static ox_status oxi_llm_check_dense_size(const ox_file *file, const char *architecture, int number,
                                           const char *end, int64_t size) {
     char key[96];
     int64_t stated = 0;
     (void)snprintf(key, sizeof key, "%s.dense_%d_%s", architecture, number, end);
-    const ox_status status = oxi_llm_meta_int(file, key, 1, INT32_MAX, size, &stated);
-    if (status || stated == size) return status;
+    const ox_status status = oxi_llm_meta_int(file, key, 0, INT32_MAX, 0, &stated);
+    if (status || stated == 0 || stated == size) return status;
     return oxi_fail(OX_ERR_SHAPE, "llm: metadata key %s is %lld, tensor dense_%d.weight has %lld", key,
                     (long long)stated, number, (long long)size);
 }
