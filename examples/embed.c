@@ -111,15 +111,6 @@ static int64_t tokenize(embedder *e, const char *text, int64_t length) {
     return most;
 }
 
-/* Each to length 1: ox_llm_embed does that for what is pooled. */
-static void normalize(float *vectors, int64_t rows, int64_t width) {
-    for (float *v = vectors; rows > 0; rows--, v += width) {
-        double squares = 0;
-        for (int64_t i = 0; i < width; i++) squares += (double)v[i] * v[i];
-        for (int64_t i = 0; i < width && squares > 0; i++) v[i] = (float)(v[i] / sqrt(squares));
-    }
-}
-
 /* The vectors of a text behind those that are there. */
 static bool embed_text(embedder *e, const char *prefix, const char *text) {
     ox_llm_embed_desc desc;
@@ -142,8 +133,6 @@ static bool embed_text(embedder *e, const char *prefix, const char *text) {
         fprintf(stderr, "embed: \"%.40s\": %s\n", text, ox_error_text());
         return false;
     }
-    if (desc.pooling == OX_LLM_POOLING_NONE && desc.normalize)
-        normalize(e->vectors + e->rows * e->width, rows, e->width);
     e->rows += rows;
     return true;
 }
@@ -346,7 +335,7 @@ static bool open_model(embedder *e, const options *o) {
     e->context = e->tokenizer ? ox_llm_context_open(e->model, &desc) : NULL;
     if (!e->context) return complain(ox_error_text());
     const ox_llm_config *config = ox_llm_get_config(e->model);
-    e->width = o->pooling == OX_LLM_POOLING_NONE ? config->width : config->embedding;
+    e->width = o->pooling == OX_LLM_POOLING_NONE && !config->late ? config->width : config->embedding;
     return true;
 }
 

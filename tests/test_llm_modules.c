@@ -1,5 +1,5 @@
-/* What sentence-transformers has behind a model: pooling, and products behind it, from folders and in what a
- * conversion writes; vectors against the same in public operations; MPNet. */
+/* What sentence-transformers and PyLate have behind a model: pooling, and products behind it or of tokens,
+ * from folders and in what a conversion writes; vectors against the same in public operations; MPNet. */
 #include "llm_folder.h"
 
 #define GEMMA                                                                                        \
@@ -7,6 +7,7 @@
     "\"num_hidden_layers\":1,\"num_attention_heads\":2,\"num_key_value_heads\":1,\"vocab_size\":10," \
     "\"max_position_embeddings\":64,\"query_pre_attn_scalar\":4,\"sliding_window\":4%s}"
 #define MODULE(path, type) "{\"path\":\"" path "\",\"type\":\"sentence_transformers.models." type "\"}"
+#define LATE(path) "{\"path\":\"" path "\",\"type\":\"pylate.models.Dense.Dense\"}"
 #define PLAIN "\"activation_function\":\"torch.nn.Identity\","
 #define POOLED "[" MODULE("", "Transformer") "," MODULE("1_Pooling", "Pooling")
 
@@ -207,9 +208,10 @@ static void test_refused(void) {
                    {"", "no activation_function"},
                    {"\"activation_function\":null", "no activation_function"},
                    {PLAIN "\"module_input_name\":\"token_embeddings\"", "anything but the pooled row"},
+                   {PLAIN "\"module_input_name\":\"all_layer_embeddings\"", "anything but the pooled row"},
                    {PLAIN "\"module_output_name\":\"token_embeddings\"", "anything but the pooled row"},
                    {PLAIN "\"module_output_name\":5", "anything but the pooled row"},
-                   {PLAIN "\"use_residual\":\"yes\"", "use_residual"},
+                   {"\"activation_function\":\"torch.nn.Tanh\",\"use_residual\":\"yes\"", "use_residual"},
                    {PLAIN "\"in_features\":7", "in_features"},
                    {PLAIN "\"out_features\":12.0", "out_features"},
                    {PLAIN "\"bias\":true", "a key is there twice"}};
@@ -244,6 +246,8 @@ static void test_refused(void) {
         }
         write_text("2_Dense/config.json", "{\"activation_function\":\"torch.nn.Identity\"}");
         refuse(OX_ERR_FORMAT, "linear.bias is missing");
+        write_text("2_Dense/config.json", "{" PLAIN "\"bias\":false,\"use_residual\":true}");
+        refuse(OX_ERR_FORMAT, "residual.weight is missing");
         write_text("2_Dense/config.json", "{\"activation_function\":\"torch.nn.Identity\",\"bias\":0,"
                                           "\"module_output_name\":null,\"in_features\":8}");
         ox_file_close(convert(NULL));
@@ -270,9 +274,125 @@ static void test_refused(void) {
     remove_inner("modules.json");
 }
 
+/* ---- late interaction ---------------------------------------------------------------------------------- */
+
+/* Rows of three tokens, or what they are pooled to. */
+static void embed_tokens(const char *path, ox_llm_pooling pooling, bool normalize, bool late, float *out) {
+    static const int32_t ids[3] = {3, 7, 1};
+    const ox_llm_embed_desc desc = {pooling, normalize, NULL};
+    ox_llm *model = ox_llm_open(path, NULL);
+    ox_llm_context *context = model ? ox_llm_context_open(model, NULL) : NULL;
+    CHECK_MSG(context && ox_llm_embed(context, ids, 3, &desc, out) == OX_OK, "%s", ox_error_text());
+    if (model) CHECK(ox_llm_get_config(model)->late == late);
+    ox_llm_context_close(context);
+    ox_llm_close(model);
+    ox_error_clear();
+}
+
+static void check_rows(const float *got, ox_tensor *want, const char *what) {
+    float numbers[3 * 12];
+    const int64_t count = ox_numel(want);
+    CHECK(count <= 3 * 12 && ox_to_floats(want, numbers, count) == OX_OK);
+    for (int64_t i = 0; i < count; i++)
+        CHECK_MSG(fabsf(got[i] - numbers[i]) < 1e-4f, "%s: %g is %g", what, (double)got[i],
+                  (double)numbers[i]);
+}
+
+/* A product of tokens with what it takes added to it, which is `residual` times as much; NULL = as it is. */
+static void write_late(const char *name, ox_tensor *weight, ox_tensor *residual, const char *more) {
+    static const char *const names[] = {"linear.weight", "residual.weight"};
+    ox_tensor *tensors[2] = {weight, residual};
+    char path[1300], text[300];
+    write_dense(name, "linear.Identity", weight, NULL);
+    snprintf(path, sizeof path, "%s/config.json", name);
+    snprintf(text, sizeof text, "{" PLAIN "\"bias\":false,\"use_residual\":true%s}", more);
+    write_text(path, text);
+    snprintf(path, sizeof path, "%s/%s/model.safetensors", folder, name);
+    CHECK(ox_save_safetensors(path, names, tensors, residual ? 2 : 1, NULL, 0, 0) == OX_OK);
+}
+
+/* As PyLate and sentence-transformers write it: a row for each token behind the products, with what is added
+ * to them, from the folder and from GGUF. */
+static void test_late(void) {
+    static const char tokens[] = ",\"module_input_name\":\"token_embeddings\"";
+    float hidden[24], got[36];
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        ox_manual_seed(5);
+        add_layer(&p, true);
+        make_model_as(&p, GEMMA, "");
+        embed_tokens(folder, OX_LLM_POOLING_NONE, false, false, hidden);
+        ox_tensor *x = ox_from_floats(hidden, OX_SHAPE(3, 8), OX_F32), *want;
+        ox_tensor *wide = ox_randn(OX_SHAPE(12, 8), OX_F32), *other = ox_randn(OX_SHAPE(12, 8), OX_F32),
+                  *square = ox_randn(OX_SHAPE(8, 8), OX_F32);
+        embed_tokens(folder, OX_LLM_POOLING_NONE, true, false, got);
+        want = ox_div(x, ox_sqrt(ox_sum(ox_mul(x, x), OX_DIMS(1), true)));
+        check_rows(got, want, "hidden states of length one");
+        write_late("2_Dense", square, NULL, "");
+        write_late("3_Dense", wide, ox_cast(other, OX_F64), tokens);
+        write_text("modules.json", "[" MODULE("", "Transformer") "," LATE("2_Dense") "," MODULE(
+                                       "3_Dense", "Dense") "," MODULE("4_Normalize", "Normalize") "]");
+        want = ox_add(ox_linear(x, square, NULL), x);
+        want = ox_add(ox_linear(want, wide, NULL), ox_linear(want, other, NULL));
+        embed_tokens(folder, OX_LLM_POOLING_NONE, false, true, got);
+        check_rows(got, want, "tokens");
+        embed_tokens(folder, OX_LLM_POOLING_MODEL, false, true, got);
+        check_rows(got, ox_mean(want, OX_DIMS(0), false), "pooled");
+        embed_tokens(folder, OX_LLM_POOLING_LAST, false, true, got);
+        check_rows(got, ox_select(want, 0, 2), "last");
+        embed_tokens(folder, OX_LLM_POOLING_NONE, true, true, got);
+        check_rows(got, ox_div(want, ox_sqrt(ox_sum(ox_mul(want, want), OX_DIMS(1), true))), "of length one");
+        refuse(OX_ERR_UNSUPPORTED, "back to the model's width");
+        /* one product, which GGUF has */
+        write_text("modules.json", "[" MODULE("", "Transformer") "," LATE("3_Dense") "]");
+        ox_file *file = convert(NULL);
+        has_int(file, "gemma3.pooling_type", 0);
+        has_int(file, "gemma3.embedding_length_out", 12);
+        has_tensor(file, "dense_2.weight", ox_add(wide, other));
+        ox_file_close(file);
+        embed_tokens(written, OX_LLM_POOLING_NONE, false, true, got);
+        check_rows(got, ox_linear(x, ox_add(wide, other), NULL), "from GGUF");
+    }
+    remove_inner("modules.json");
+}
+
+/* Products that stand where they are of other rows, and what could not be added to them. */
+static void test_late_refused(void) {
+    static const char pooled[] = ",\"module_input_name\":\"sentence_embedding\"";
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        add_layer(&p, true);
+        make_model_as(&p, GEMMA, "");
+        ox_tensor *wide = ox_randn(OX_SHAPE(12, 8), OX_F32), *square = ox_randn(OX_SHAPE(8, 8), OX_F32);
+        write_late("2_Dense", square, NULL, "");
+        write_text("modules.json",
+                   "[" MODULE("", "Transformer") "," LATE("2_Dense") "," MODULE("1_Pooling", "Pooling") "]");
+        refuse(OX_ERR_UNSUPPORTED, "Pooling' at its place");
+        write_text("modules.json", POOLED "," LATE("2_Dense") "]");
+        refuse(OX_ERR_UNSUPPORTED, "without a pooling, each token's");
+        write_late("2_Dense", square, NULL, pooled);
+        ox_file_close(convert(NULL));
+        write_text("modules.json", "[" MODULE("", "Transformer") "," LATE("2_Dense") "]");
+        refuse(OX_ERR_UNSUPPORTED, "without a pooling, each token's");
+        write_late("2_Dense", square, NULL, ",\"module_output_name\":\"sentence_embedding\"");
+        refuse(OX_ERR_UNSUPPORTED, "without a pooling, each token's");
+        write_late("2_Dense", square, square, "");
+        refuse(OX_ERR_UNSUPPORTED, "more tensors");
+        write_late("2_Dense", wide, ox_randn(OX_SHAPE(8, 12), OX_F32), "");
+        refuse(OX_ERR_FORMAT, "another shape than the matrix that is added");
+        write_late("2_Dense", wide, ox_zeros(OX_SHAPE(12, 8), OX_I32), "");
+        refuse(OX_ERR_FORMAT, "is not of floats");
+        write_text("modules.json", "[" MODULE("", "Transformer") "," MODULE("2_Dense", "Dense") "]");
+        write_late("2_Dense", square, NULL, "");
+        refuse(OX_ERR_UNSUPPORTED, "without a pooling, each token's");
+    }
+    remove_inner("modules.json");
+}
+
 /* ---- GGUF files ---------------------------------------------------------------------------------------- */
 
-/* A file like `from` with more tensors and a number: it neither opens nor is converted, or, OX_OK, both. */
+/* A file like `from`, which does not say how it pools, with more tensors and a number: it neither opens nor
+ * is converted, or, OX_OK, both. */
 static void check_gguf(ox_file *from, const char *key, int64_t value, const char *name, ox_tensor *t,
                        const char *other, ox_tensor *o, ox_status status, const char *words) {
     const char *names[2] = {name, other};
@@ -302,7 +422,7 @@ static void check_gguf(ox_file *from, const char *key, int64_t value, const char
     ox_error_clear();
     CHECK(ox_llm_convert(path, good, NULL) == status && (status == OX_OK || strstr(ox_error_text(), words)));
     ox_error_clear();
-    if (status == OX_OK) embed(good, 8, row);
+    if (status == OX_OK) embed_tokens(good, OX_LLM_POOLING_MODEL, false, name != NULL, row);
     (void)remove(path);
     (void)remove(good);
 }
@@ -317,7 +437,7 @@ static void test_gguf(void) {
         ox_tensor *m = ox_randn(OX_SHAPE(8, 8), OX_F32), *column = ox_randn(OX_SHAPE(8, 1), OX_F32),
                   *wide = ox_randn(OX_SHAPE(12, 8), OX_F32), *v = ox_randn(OX_SHAPE(8), OX_F32);
 #define KEY(key) "gemma-embedding." key
-#define SKIPPED OX_ERR_UNSUPPORTED, "of no product behind the pooling"
+#define SKIPPED OX_ERR_UNSUPPORTED, "of no product behind the model"
         check_gguf(file, NULL, 0, "dense_3.weight", m, NULL, NULL, SKIPPED);
         check_gguf(file, NULL, 0, "dense_2.weight", m, "dense_4.weight", m, SKIPPED);
         check_gguf(file, NULL, 0, "dense_2.weight", m, "dense_6.weight", m, SKIPPED);
@@ -453,6 +573,8 @@ int main(void) {
     test_pooling();
     test_dense();
     test_refused();
+    test_late();
+    test_late_refused();
     test_gguf();
     test_mpnet();
     return end_folders("llm_modules");

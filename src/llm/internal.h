@@ -6,7 +6,7 @@
 #ifndef OX_LLM_INTERNAL_H
 #define OX_LLM_INTERNAL_H
 
-enum { OXI_LLM_DENSE_MOST = 4 }; /* products behind the pooling */
+enum { OXI_LLM_DENSE_MOST = 4 }; /* products behind a model */
 
 /* ---- metadata (metadata.c) ----------------------------------------------------------------------------- */
 

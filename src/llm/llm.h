@@ -209,7 +209,8 @@ typedef struct ox_llm_config {
     int64_t vocabulary;       /* rows of the embedding; logits of a token */
     int64_t layers;
     int64_t width;                /* embedding_length */
-    int64_t embedding;            /* numbers of a text's: width, if no product lies behind its pooling */
+    int64_t embedding;            /* numbers of a row of ox_llm_embed: width, if no product makes it */
+    bool late; /* late interaction (ColBERT): products take each token's row, not the pooled one */
     int64_t hidden;               /* feed_forward_length */
     int64_t heads, kv_heads;      /* heads is a multiple of kv_heads */
     int64_t key_size, value_size; /* a head's */
@@ -309,14 +310,16 @@ typedef enum ox_llm_pooling {
 
 typedef struct ox_llm_embed_desc {
     ox_llm_pooling pooling;
-    bool normalize;       /* divides the pooled row by its length */
+    bool normalize;       /* divides each row by its length */
     const int32_t *types; /* of each token, of models that have them (0 first text, 1 second); NULL = all 0 */
 } ox_llm_embed_desc;
 
 /* ox_llm_embed - what a model makes of a text: hidden states behind the last norm, pooled; the encoder's, if
- * the model has one. Products that lie behind the pooling (EmbeddingGemma, LaBSE) take what was pooled.
+ * the model has one. Products behind the model take what was pooled (EmbeddingGemma, LaBSE), or are pooled
+ * themselves: those of each token (ColBERT), where ox_llm_config says `late`.
  *   desc      NULL = zeroed
- *   out       [embedding] of ox_llm_config, or with OX_LLM_POOLING_NONE the hidden states [count, width]
+ *   out       [embedding] of ox_llm_config, or with OX_LLM_POOLING_NONE a row for each token: the hidden
+ *             states [count, width]; of a model that is `late` [count, embedding]
  * The context is emptied first, and holds the text afterwards.
  * errors    as ox_llm_decode; OX_ERR_ARG another pooling; OX_ERR_INDEX a type out of range */
 OX_API ox_status ox_llm_embed(ox_llm_context *context, const int32_t *tokens, int64_t count,

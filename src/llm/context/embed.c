@@ -1,29 +1,28 @@
-/* Embeddings: hidden states of a text, pooled to one row. Called by users. */
+/* Embeddings: hidden states of a text, pooled to one row, or a row for each token. Called by users. */
 
 static ox_llm_pooling oxi_llm_pooling_of(const ox_llm *model, ox_llm_pooling asked) {
     if (asked != OX_LLM_POOLING_MODEL) return asked;
     return model->numbers.pooling != OX_LLM_POOLING_MODEL ? model->numbers.pooling : OX_LLM_POOLING_MEAN;
 }
 
-/* Pools `count` rows to the first one's place. */
-static void oxi_llm_pool(ox_llm_pooling pooling, int64_t count, int64_t width, float *rows) {
+/* Pools `count` rows to the first one's place. Returns how many there are then. */
+static int64_t oxi_llm_pool(ox_llm_pooling pooling, int64_t count, int64_t width, float *rows) {
+    if (pooling == OX_LLM_POOLING_NONE) return count;
     const float *from = rows + (pooling == OX_LLM_POOLING_LAST ? (count - 1) * width : 0);
     for (int64_t i = 0; i < width; i++) {
         double sum = from[i];
         for (int64_t t = 1; t < count && pooling == OX_LLM_POOLING_MEAN; t++) sum += rows[t * width + i];
         rows[i] = (float)(pooling == OX_LLM_POOLING_MEAN ? sum / (double)count : sum);
     }
+    return 1;
 }
 
-/* The products behind the pooling, of row [width]: out [embedding]. */
-static ox_status oxi_llm_run_dense(const ox_llm *model, const float *row, float *out) {
-    if (!model->part[OXI_LLM_DENSE].weight) {
-        memcpy(out, row, (size_t)model->config.width * sizeof *out);
-        return OX_OK;
-    }
+/* Rows [count, width] become what products make of them, [count, embedding]. */
+static ox_status oxi_llm_run_dense(const ox_llm *model, int64_t count, float *rows) {
+    if (!model->part[OXI_LLM_DENSE].weight) return OX_OK;
     ox_scope scope = ox_scope_begin();
     ox_device_scope cpu = ox_device_scope_begin(ox_cpu());
-    ox_tensor *x = ox_from_floats(row, OX_SHAPE(1, model->config.width), OX_F32);
+    ox_tensor *x = ox_from_floats(rows, OX_SHAPE(count, model->config.width), OX_F32);
     ox_device_scope_end(&cpu);
     x = ox_to(x, model->device);
     for (int i = 0; i < OXI_LLM_DENSE_MOST && model->part[OXI_LLM_DENSE + i].weight && x; i++) {
@@ -32,15 +31,30 @@ static ox_status oxi_llm_run_dense(const ox_llm *model, const float *row, float 
         x = oxi_llm_products(&w, 1) ? w.out : NULL;
         if (x && activation) x = activation->plain(x);
     }
-    const ox_status status = x ? ox_to_floats(x, out, model->config.embedding) : oxi_llm_error();
+    const ox_status status = x ? ox_to_floats(x, rows, count * model->config.embedding) : oxi_llm_error();
     ox_scope_end(&scope);
     return status;
 }
 
-static void oxi_llm_to_length_one(int64_t width, float *row) {
-    double squares = 0;
-    for (int64_t i = 0; i < width; i++) squares += (double)row[i] * row[i];
-    for (int64_t i = 0; i < width && squares > 0; i++) row[i] = (float)(row[i] / sqrt(squares));
+/* Hidden states [*count, *width] become the rows that are given: products lie behind the pooling, or before
+ * it. */
+static ox_status oxi_llm_finish_rows(const ox_llm *model, ox_llm_pooling pooling, int64_t *count,
+                                     int64_t *width, float *rows) {
+    const bool late = model->config.late;
+    if (!late) *count = oxi_llm_pool(pooling, *count, *width, rows);
+    if (!late && pooling == OX_LLM_POOLING_NONE) return OX_OK;
+    const ox_status status = oxi_llm_run_dense(model, *count, rows);
+    *width = model->config.embedding;
+    if (late) *count = oxi_llm_pool(pooling, *count, *width, rows);
+    return status;
+}
+
+static void oxi_llm_to_length_one(int64_t count, int64_t width, float *row) {
+    for (; count > 0; count--, row += width) {
+        double squares = 0;
+        for (int64_t i = 0; i < width; i++) squares += (double)row[i] * row[i];
+        for (int64_t i = 0; i < width && squares > 0; i++) row[i] = (float)(row[i] / sqrt(squares));
+    }
 }
 
 static ox_status oxi_llm_check_types(const ox_llm *model, const int32_t *types, int64_t count) {
@@ -53,10 +67,11 @@ static ox_status oxi_llm_check_types(const ox_llm *model, const int32_t *types, 
     return OX_OK;
 }
 
-/* The text's hidden states [count, width]. */
+/* The text's hidden states [count, width], in a context that is emptied first. */
 static ox_status oxi_llm_run_text(ox_llm_context *context, const int32_t *tokens, int64_t count,
                                   const int32_t *types, float *out) {
-    ox_status status = oxi_llm_check_tokens(context, tokens, count);
+    ox_status status = ox_llm_rewind(context, 0);
+    if (!status) status = oxi_llm_check_tokens(context, tokens, count);
     if (!status) status = oxi_llm_check_types(context->model, types, count);
     context->types = types;
     if (!status) status = oxi_llm_run(context, tokens, count, true, false, out);
@@ -74,20 +89,19 @@ OX_API ox_status ox_llm_embed(ox_llm_context *context, const int32_t *tokens, in
     if (desc->pooling < OX_LLM_POOLING_MODEL || desc->pooling >= OX_LLM_POOLING_COUNT)
         return oxi_fail(OX_ERR_ARG, "llm: there is no pooling %d", (int)desc->pooling);
     if (context->encoder) return ox_llm_embed(context->encoder, tokens, count, desc, out);
-    const int64_t width = context->model->config.width;
-    const ox_llm_pooling pooling = oxi_llm_pooling_of(context->model, desc->pooling);
+    const ox_llm *model = context->model;
+    const ox_llm_pooling pooling = oxi_llm_pooling_of(model, desc->pooling);
+    int64_t width = model->config.width;
+    const int64_t most = model->config.embedding > width ? model->config.embedding : width;
     size_t bytes = 0;
-    ox_status status = ox_llm_rewind(context, 0);
-    if (status) return status;
-    if (pooling == OX_LLM_POOLING_NONE) return oxi_llm_run_text(context, tokens, count, desc->types, out);
-    if (count < 0 || !oxi_mul_size((size_t)count, (size_t)width * sizeof *out, &bytes))
+    if (count < 0 || !oxi_mul_size((size_t)count, (size_t)most * sizeof *out, &bytes))
         return oxi_fail(OX_ERR_ARG, "llm: hidden states of %lld tokens", (long long)count);
     float *rows = (float *)oxi_alloc(bytes);
     if (!rows) return OX_ERR_NOMEM;
-    status = oxi_llm_run_text(context, tokens, count, desc->types, rows);
-    if (!status) oxi_llm_pool(pooling, count, width, rows);
-    if (!status) status = oxi_llm_run_dense(context->model, rows, out);
-    if (!status && desc->normalize) oxi_llm_to_length_one(context->model->config.embedding, out);
+    ox_status status = oxi_llm_run_text(context, tokens, count, desc->types, rows);
+    if (!status) status = oxi_llm_finish_rows(model, pooling, &count, &width, rows);
+    if (!status && desc->normalize) oxi_llm_to_length_one(count, width, rows);
+    if (!status) memcpy(out, rows, (size_t)(count * width) * sizeof *out);
     oxi_free(rows, bytes);
     return status;
 }

@@ -33,9 +33,6 @@ OX_API ox_status ox_llm_encode(ox_llm_context *context, const int32_t *tokens, i
         return oxi_fail(OX_ERR_UNSUPPORTED,
                         "llm: a model of the architecture %s has no encoder before its decoder",
                         context->model->config.architecture);
-    ox_llm_embed_desc desc;
-    memset(&desc, 0, sizeof desc);
-    desc.pooling = OX_LLM_POOLING_NONE;
     const int64_t width = context->model->config.width, layers = context->model->config.layers;
     size_t bytes = 0;
     if (count < 1 || !oxi_mul_size((size_t)count, (size_t)width * sizeof(float), &bytes))
@@ -43,7 +40,7 @@ OX_API ox_status ox_llm_encode(ox_llm_context *context, const int32_t *tokens, i
     float *rows = (float *)oxi_alloc(bytes);
     ox_tensor **source = (ox_tensor **)oxi_calloc(2 * (size_t)layers, sizeof *source);
     ox_status status =
-        rows && source ? ox_llm_embed(context->encoder, tokens, count, &desc, rows) : OX_ERR_NOMEM;
+        rows && source ? oxi_llm_run_text(context->encoder, tokens, count, NULL, rows) : OX_ERR_NOMEM;
     ox_scope scope = ox_scope_begin();
     if (!status) {
         ox_tensor *t = ox_to(oxi_copied(rows, OX_SHAPE(count, width), OX_F32), context->model->device);

@@ -123,7 +123,7 @@ static ox_status oxi_llm_convert_pairs(oxi_llm_conversion *work, const uint32_t 
     return OX_OK;
 }
 
-/* Products behind a pooling that could not be opened again, or that GGUF has no place for. llama.cpp wants
+/* Products behind a model that could not be opened again, or that GGUF has no place for. llama.cpp wants
  * two to end at the model's width. */
 static ox_status oxi_llm_refuse_dense(const ox_file *file) {
     static const char *const names[] = {"dense_2.bias", "dense_3.bias", "dense_2.scale", "dense_3.scale",
@@ -144,7 +144,7 @@ static ox_status oxi_llm_refuse_dense(const ox_file *file) {
     }
     if (status != OX_OK || !bad) return status;
     return oxi_fail(OX_ERR_UNSUPPORTED,
-                    "llm_convert: GGUF has a product behind the pooling (Dense), or two that lead back to "
+                    "llm_convert: GGUF has a product behind a model (Dense), or two that lead back to "
                     "the model's width, without biases, factors and activations; this model has others");
 }
 

@@ -1,4 +1,4 @@
-/* Products behind a pooling, dense_2 to dense_5 of a file: each takes what the one before it makes. They are
+/* Products behind a model, dense_2 to dense_5 of a file: each takes what the one before it makes. They are
  * checked by the file's entries, so that what is converted can be opened.
  * Called by weights.c and convert.c. */
 
@@ -68,7 +68,7 @@ static ox_status oxi_llm_refuse_products(const ox_file *file, const char *archit
     }
     if (!found) return OX_OK;
     return oxi_fail(OX_ERR_UNSUPPORTED,
-                    "llm: %s is of no product behind the pooling: there are %d, from dense_2.weight on, and "
+                    "llm: %s is of no product behind the model: there are %d, from dense_2.weight on, and "
                     "at most %d are supported",
                     key, last - 1, (int)OXI_LLM_DENSE_MOST);
 }

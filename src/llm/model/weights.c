@@ -543,11 +543,13 @@ static void oxi_llm_choose_router(ox_llm *model) {
     if (same) n->router = OXI_LLM_ROUTER_LATE;
 }
 
-/* Products behind the pooling. Torch reads F64 for them too, and computes in F32. */
+/* Products behind the model: of the pooled row, or of each token's where the file does not pool, as llama.cpp
+ * has it. Torch reads F64 for them too, and computes in F32. */
 static ox_status oxi_llm_load_dense(ox_llm *model, const ox_file *file) {
     ox_llm_config *c = &model->config;
     char key[32];
     ox_status status = oxi_llm_check_dense(file, c->architecture, c->width, &c->embedding);
+    c->late = model->part[OXI_LLM_DENSE].weight && model->numbers.pooling == OX_LLM_POOLING_MODEL;
     for (int i = 0; i < OXI_LLM_DENSE_MOST && model->part[OXI_LLM_DENSE + i].weight && !status; i++) {
         oxi_llm_part *part = &model->part[OXI_LLM_DENSE + i];
         if (part->weight->dtype == OX_F64) {

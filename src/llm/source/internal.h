@@ -64,6 +64,7 @@ typedef enum oxi_llm_transform {
     OXI_LLM_TRANSFORM_SCALED,        /* times a number, or one a row, f32 */
     OXI_LLM_TRANSFORM_PROJECTED,     /* [rows, n] by another tensor [m, n]: [rows, m]; by one [n, m] */
     OXI_LLM_TRANSFORM_PROJECTED_BACK,
+    OXI_LLM_TRANSFORM_ADDED,         /* [rows, n] and another tensor of that; and itself: 1 on the diagonal */
     OXI_LLM_TRANSFORM_POSITIONS,     /* without the first rows, where the model has that trait */
     OXI_LLM_TRANSFORM_WITHOUT_TWO,   /* without the first two rows */
     OXI_LLM_TRANSFORM_FLAT,          /* [1, n]: [n] */
@@ -90,7 +91,7 @@ typedef struct oxi_llm_plan {
     uint32_t number;       /* of an expert or head, while plans are collected */
     uint32_t from;         /* the stored tensor */
     uint32_t module;       /* 0: of the model's weights; else of modules[module - 1] */
-    uint32_t by;           /* PROJECTED: the other one */
+    uint32_t by;           /* PROJECTED and ADDED: the other one */
     uint32_t first, count; /* STACK and JOIN: in `pieces` */
     const float *values;   /* VALUES and SCALED: count of them */
     uint32_t columns;      /* VALUES: of a matrix; 0 = a vector */
@@ -100,7 +101,7 @@ typedef struct oxi_llm_plan {
 typedef struct oxi_llm_folder {
     const oxi_llm_model_type *model;
     ox_file *weights;
-    ox_file *modules[OXI_LLM_DENSE_MOST]; /* weights of products behind the pooling; NULL = no more */
+    ox_file *modules[OXI_LLM_DENSE_MOST]; /* weights of products behind the model; NULL = no more */
     oxi_llm_plan *plans; /* an item's `extra` is its plan */
     size_t plan_count, plan_room;
     uint32_t *pieces; /* stored tensors, in the order of their stacks */
@@ -169,7 +170,7 @@ static ox_status oxi_llm_add_sinusoids(const oxi_llm_config *c);
 static char *oxi_llm_folder_path(const ox_file *file, const char *name, size_t *bytes);
 static ox_status oxi_llm_folder_text(ox_file *file, const char *name, bool required, ox_string *out);
 static ox_status oxi_llm_folder_json(ox_file *file, const char *name, ox_string text, oxi_json *out);
-/* What sentence-transformers has behind the model: pooling, and plans for the products behind it. */
+/* What sentence-transformers and PyLate have behind the model: pooling, and plans for products. */
 static ox_status oxi_llm_add_modules(const oxi_llm_config *c);
 
 /* ---- tensors (names.c, shapes.c, transform.c) ---------------------------------------------------------- */

@@ -1,7 +1,8 @@
-/* What sentence-transformers has behind a model, by modules.json: pooling, and products behind it, each in a
- * folder of its own. They become the facts and tensors that GGUF has for them. Called by folder.c.
- * source    sentence_transformers Pooling, Dense and SentenceTransformer: what they read is read as they do,
- *           or refused */
+/* What sentence-transformers and PyLate have behind a model, by modules.json: pooling, and products of the
+ * pooled row or, without one, of each token's, each in a folder of its own. They become the facts and tensors
+ * that GGUF has for them. Called by folder.c.
+ * source    sentence_transformers Pooling, Dense and SentenceTransformer, pylate Dense: what they read is
+ *           read as they do, or refused */
 
 /* ---- values of JSON ------------------------------------------------------------------------------------ */
 
@@ -127,7 +128,7 @@ static ox_status oxi_llm_add_pooling(const oxi_llm_config *c, const oxi_llm_modu
                                  "another pooling than one of mean, first and last token is not supported");
 }
 
-/* ---- products behind it -------------------------------------------------------------------------------- */
+/* ---- products ------------------------------------------------------------------------------------------ */
 
 /* What our activations are called, by torch's class; "" = none is needed; NULL = there is none of it. Only
  * torch's own are taken from a name. */
@@ -141,20 +142,29 @@ static const char *oxi_llm_dense_activation(const char *name) {
     return NULL;
 }
 
+/* Whether a product takes rows of this name and gives them: PyLate's are of tokens where nothing is said. */
+static bool oxi_llm_dense_is_of(const oxi_llm_module *m, const oxi_json *config, const char *rows) {
+    const bool tokens = strncmp(m->type, "pylate.", 7) == 0;
+    const char *usual = tokens ? "token_embeddings" : "sentence_embedding";
+    const bool named = *oxi_llm_module_text(config, 0, "module_input_name") != 0;
+    return (named || strcmp(usual, rows) == 0) && oxi_llm_module_is(config, "module_input_name", rows) &&
+           oxi_llm_module_is(config, "module_output_name", rows);
+}
+
 /* What is done beside the product itself. */
 static ox_status oxi_llm_dense_options(const oxi_llm_config *c, const oxi_llm_module *m,
-                                       const oxi_json *config, int number) {
+                                       const oxi_json *config, int number, bool pooled) {
     const char *act = oxi_llm_module_text(config, 0, "activation_function");
     const char *name = oxi_llm_dense_activation(act);
     char key[64];
-    if (!oxi_llm_module_is(config, "module_input_name", "sentence_embedding") ||
-        !oxi_llm_module_is(config, "module_output_name", "sentence_embedding"))
+    if (!oxi_llm_dense_is_of(m, config, pooled ? "sentence_embedding" : "token_embeddings"))
         return oxi_llm_refuse_module(c, m,
-                                     "a product of or for anything but the pooled row is not supported");
-    if (oxi_llm_module_flag(config, "use_residual", false))
-        return oxi_llm_refuse_module(c, m, "use_residual is not supported");
+                                     "a product of or for anything but the pooled row or, without a pooling, "
+                                     "each token's is not supported");
     if (!*act) return oxi_llm_refuse_module(c, m, "no activation_function is named");
     if (!name) return oxi_llm_refuse_module(c, m, "an activation_function that is not supported");
+    if (*name && oxi_llm_module_flag(config, "use_residual", false))
+        return oxi_llm_refuse_module(c, m, "use_residual with an activation_function is not supported");
     (void)snprintf(key, sizeof key, "dense_%d_activation", number);
     return *name ? oxi_llm_fact_text(c, key, name, strlen(name)) : OX_OK;
 }
@@ -174,38 +184,53 @@ static ox_status oxi_llm_dense_file(const oxi_llm_config *c, const oxi_llm_modul
                          oxi_quote(m->folder, strlen(m->folder)).text);
 }
 
-/* The plan of linear.weight or linear.bias. */
-static ox_status oxi_llm_dense_plan(const oxi_llm_config *c, int index, const char *part, int64_t from) {
+/* The plan of linear.weight or linear.bias; NULL = no memory. */
+static oxi_llm_plan *oxi_llm_dense_plan(const oxi_llm_config *c, int index, const char *part, int64_t from) {
     char name[64];
     (void)snprintf(name, sizeof name, "dense_%d.%s", index + 2, part);
     oxi_llm_plan *plan = oxi_llm_add_plan(c, name);
-    if (!plan) return OX_ERR_NOMEM;
+    if (!plan) return NULL;
     plan->module = (uint32_t)index + 1;
     plan->from = (uint32_t)from;
-    return OX_OK;
+    return plan;
 }
 
-/* Its tensors: a matrix of the sizes that config.json has, a bias where it has one, nothing else. */
+static ox_status oxi_llm_dense_missing(const oxi_llm_config *c, const oxi_llm_module *m, const char *tensor) {
+    return oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX, "%s: tensor %s is missing",
+                         oxi_quote(m->folder, strlen(m->folder)).text, tensor);
+}
+
+/* Its tensors: a matrix of the sizes that config.json has, a bias where it has one, nothing else. With
+ * use_residual what it takes is added to what it gives, times a matrix if that is longer or shorter: both are
+ * one product with the sum of matrices. */
 static ox_status oxi_llm_dense_tensors(const oxi_llm_config *c, const oxi_llm_module *m,
                                        const oxi_json *config, int index, ox_file_entry *weight) {
     const ox_file *file = c->folder->modules[index];
     const int64_t at = oxi_file_find(file, "linear.weight"), bias = oxi_file_find(file, "linear.bias");
-    const bool biased = oxi_llm_module_flag(config, "bias", true);
-    if (at < 0 || (biased && bias < 0))
-        return oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX, "%s: tensor linear.%s is missing",
-                             oxi_quote(m->folder, strlen(m->folder)).text, at < 0 ? "weight" : "bias");
-    if (ox_file_count(file) != 1 + biased)
-        return oxi_llm_refuse_module(c, m, "model.safetensors has more tensors than a product of this kind");
-    ox_status status = ox_file_get_entry(file, at, weight);
+    const bool biased = oxi_llm_module_flag(config, "bias", true),
+               added = oxi_llm_module_flag(config, "use_residual", false);
+    if (at < 0) return oxi_llm_dense_missing(c, m, "linear.weight");
+    if (biased && bias < 0) return oxi_llm_dense_missing(c, m, "linear.bias");
+    const ox_status status = ox_file_get_entry(file, at, weight);
     if (status != OX_OK) return status;
     if (weight->ndim != 2)
         return oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX, "%s: linear.weight is no matrix",
                              oxi_quote(m->folder, strlen(m->folder)).text);
+    const bool longer = added && weight->shape[0] != weight->shape[1];
+    const int64_t by = longer ? oxi_file_find(file, "residual.weight") : at;
+    if (by < 0) return oxi_llm_dense_missing(c, m, "residual.weight");
+    if (ox_file_count(file) != 1 + biased + longer)
+        return oxi_llm_refuse_module(c, m, "model.safetensors has more tensors than a product of this kind");
     if (!oxi_llm_module_has(config, "in_features", weight->shape[1]) ||
         !oxi_llm_module_has(config, "out_features", weight->shape[0]))
         return oxi_llm_refuse_module(c, m, "in_features or out_features are not those of linear.weight");
-    status = oxi_llm_dense_plan(c, index, "weight", at);
-    return status == OX_OK && biased ? oxi_llm_dense_plan(c, index, "bias", bias) : status;
+    oxi_llm_plan *plan = oxi_llm_dense_plan(c, index, "weight", at);
+    if (plan && added) {
+        plan->transform = OXI_LLM_TRANSFORM_ADDED;
+        plan->by = (uint32_t)by;
+    }
+    if (plan && biased) plan = oxi_llm_dense_plan(c, index, "bias", bias);
+    return plan ? OX_OK : OX_ERR_NOMEM;
 }
 
 /* The sizes that GGUF repeats. */
@@ -217,17 +242,17 @@ static ox_status oxi_llm_dense_sizes(const oxi_llm_config *c, int number, const 
     return status ? status : oxi_llm_fact_number(c, key, OX_GGUF_U32, (double)weight->shape[0]);
 }
 
-/* The product number `index`, from 0 on: GGUF counts from 2, as folders do. *width receives its rows. */
-static ox_status oxi_llm_add_dense(const oxi_llm_config *c, const oxi_llm_module *m, int index,
+/* The product number `index`, from 0 on: GGUF counts from 2. *width receives its rows. */
+static ox_status oxi_llm_add_dense(const oxi_llm_config *c, const oxi_llm_module *m, int index, bool pooled,
                                    int64_t *width) {
     oxi_json config;
     ox_file_entry weight;
     if (index >= OXI_LLM_DENSE_MOST)
         return oxi_file_fail(OX_ERR_UNSUPPORTED, c->file, 0, SIZE_MAX,
-                             "modules.json: at most %d products behind the pooling are supported",
+                             "modules.json: at most %d products behind a model are supported",
                              (int)OXI_LLM_DENSE_MOST);
     ox_status status = oxi_llm_module_config(c, m, &config);
-    if (status == OX_OK) status = oxi_llm_dense_options(c, m, &config, index + 2);
+    if (status == OX_OK) status = oxi_llm_dense_options(c, m, &config, index + 2, pooled);
     if (status == OX_OK) status = oxi_llm_dense_file(c, m, &c->folder->modules[index]);
     if (status == OX_OK) status = oxi_llm_dense_tensors(c, m, &config, index, &weight);
     oxi_json_free(&config);
@@ -238,8 +263,8 @@ static ox_status oxi_llm_add_dense(const oxi_llm_config *c, const oxi_llm_module
 
 /* ---- all of them --------------------------------------------------------------------------------------- */
 
-/* Modules in their order: the model, which lies in the folder itself, one pooling, products; what comes
- * behind a row of length one would be no product of what is pooled. */
+/* Modules in their order: the model, which lies in the folder itself, one pooling or none, products; GGUF has
+ * none behind a row of length one, and no pooling behind products. */
 static ox_status oxi_llm_add_module_list(const oxi_llm_config *c, const oxi_json *modules) {
     bool pooled = false, ended = false;
     int dense = 0;
@@ -251,7 +276,7 @@ static ox_status oxi_llm_add_module_list(const oxi_llm_config *c, const oxi_json
         const bool model = oxi_ends_with(m.type, ".Transformer"), pooling = oxi_ends_with(m.type, ".Pooling"),
                    product = oxi_ends_with(m.type, ".Dense"), norm = oxi_ends_with(m.type, ".Normalize"),
                    known = model || pooling || product || norm || oxi_ends_with(m.type, ".Dropout");
-        if (!known || model != (i == 1) || (pooling && (pooled || ended)) || (product && (!pooled || ended)))
+        if (!known || model != (i == 1) || (pooling && (pooled || dense || ended)) || (product && ended))
             return oxi_file_fail(OX_ERR_UNSUPPORTED, c->file, 0, SIZE_MAX,
                                  "modules.json: a module %s at its place is not supported",
                                  oxi_quote(m.type, strlen(m.type)).text);
@@ -266,8 +291,10 @@ static ox_status oxi_llm_add_module_list(const oxi_llm_config *c, const oxi_json
         ended = ended || norm;
         pooled = pooled || pooling;
         if (status == OX_OK && pooling) status = oxi_llm_add_pooling(c, &m);
-        if (status == OX_OK && product) status = oxi_llm_add_dense(c, &m, dense++, &embedding);
+        if (status == OX_OK && product) status = oxi_llm_add_dense(c, &m, dense++, pooled, &embedding);
     }
+    if (status == OX_OK && dense && !pooled)
+        status = oxi_llm_fact_number(c, "pooling_type", OX_GGUF_U32, 0);
     if (status == OX_OK && embedding != width)
         status = oxi_llm_fact_number(c, "embedding_length_out", OX_GGUF_U32, (double)embedding);
     return status;

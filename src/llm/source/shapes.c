@@ -60,6 +60,24 @@ static const char *oxi_llm_shape_projected(const oxi_llm_folder *folder, const o
     return NULL;
 }
 
+static ox_file *oxi_llm_plan_file(const oxi_llm_folder *folder, const oxi_llm_plan *plan) {
+    return plan->module ? folder->modules[plan->module - 1] : folder->weights;
+}
+
+/* [rows, n] and another one of that shape, of the same file; and itself: a square */
+static const char *oxi_llm_shape_added(const oxi_llm_folder *folder, const oxi_llm_plan *plan,
+                                       ox_file_entry *e) {
+    ox_file_entry by;
+    if (ox_file_get_entry(oxi_llm_plan_file(folder, plan), plan->by, &by) != OX_OK || e->ndim != 2 ||
+        by.ndim != 2 || by.shape[0] != e->shape[0] || by.shape[1] != e->shape[1])
+        return "has another shape than the matrix that is added to it";
+    if (plan->by == plan->from && e->shape[0] != e->shape[1]) return "has no diagonal";
+    if (oxi_info(e->dtype)->cls != OX_CLASS_FLOAT || oxi_info(by.dtype)->cls != OX_CLASS_FLOAT)
+        return "is not of floats";
+    e->dtype = OX_F32;
+    return NULL;
+}
+
 /* The sizes at the end of a shape, and what is wrong with them. */
 static const char *oxi_llm_shape_rows(const oxi_llm_folder *folder, const oxi_llm_plan *plan,
                                       ox_file_entry *e) {
@@ -269,6 +287,7 @@ static const char *oxi_llm_shape(const oxi_llm_folder *folder, const oxi_llm_pla
     case OXI_LLM_TRANSFORM_DELTA_COLUMNS: return oxi_llm_shape_delta(folder, plan, e);
     case OXI_LLM_TRANSFORM_PROJECTED:
     case OXI_LLM_TRANSFORM_PROJECTED_BACK: return oxi_llm_shape_projected(folder, plan, e);
+    case OXI_LLM_TRANSFORM_ADDED: return oxi_llm_shape_added(folder, plan, e);
     case OXI_LLM_TRANSFORM_MXFP4:
     case OXI_LLM_TRANSFORM_MXFP4_EVEN:
     case OXI_LLM_TRANSFORM_MXFP4_ODD: return oxi_llm_shape_mxfp4(folder, plan, e);
@@ -279,10 +298,6 @@ static const char *oxi_llm_shape(const oxi_llm_folder *folder, const oxi_llm_pla
         return wrong ? wrong : oxi_llm_shape_columns(plan, e);
     }
     }
-}
-
-static ox_file *oxi_llm_plan_file(const oxi_llm_folder *folder, const oxi_llm_plan *plan) {
-    return plan->module ? folder->modules[plan->module - 1] : folder->weights;
 }
 
 static ox_status oxi_llm_add_item(const oxi_llm_config *c, uint32_t index) {

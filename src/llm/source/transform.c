@@ -132,6 +132,13 @@ static ox_tensor *oxi_llm_scaled_rows(const oxi_llm_plan *plan, ox_tensor *t) {
     return ox_mul(ox_cast(t, OX_F32), t->ndim == 2 ? ox_unsqueeze(scales, 1) : scales);
 }
 
+/* And the other matrix, or ones on the diagonal. */
+static ox_tensor *oxi_llm_added(const oxi_llm_folder *folder, const oxi_llm_plan *plan, ox_tensor *t) {
+    ox_tensor *sum = ox_clone(ox_cast(t, OX_F32));
+    if (plan->by == plan->from) return ox_add_(ox_diagonal(sum, 0, 0, 1), ox_number(1)) ? sum : NULL;
+    return ox_add_(sum, ox_cast(ox_file_tensor_at(oxi_llm_plan_file(folder, plan), plan->by), OX_F32));
+}
+
 static ox_tensor *oxi_llm_stack(const oxi_llm_folder *folder, const oxi_llm_plan *plan) {
     const size_t bytes = plan->count * sizeof(ox_tensor *);
     ox_tensor **list = (ox_tensor **)oxi_calloc(1, bytes), *out = NULL;
@@ -200,6 +207,7 @@ static ox_tensor *oxi_llm_transform_one(const oxi_llm_folder *folder, const oxi_
         ox_tensor *by = ox_cast(ox_file_tensor_at(folder->weights, plan->by), OX_F32);
         return ox_matmul(ox_cast(t, OX_F32), how == OXI_LLM_TRANSFORM_PROJECTED ? ox_t(by) : by);
     }
+    case OXI_LLM_TRANSFORM_ADDED: return oxi_llm_added(folder, plan, t);
     case OXI_LLM_TRANSFORM_QUERY:
         if (folder->halves) return oxi_llm_pair_ends(t, folder->heads, folder->halves);
         return oxi_llm_pair_heads(folder, t, folder->heads);
