@@ -292,7 +292,8 @@ typedef struct ox_llm_config {
     int64_t vocabulary;       /* rows of the embedding; logits of a token */
     int64_t layers;
     int64_t width;                /* embedding_length */
-    int64_t embedding;            /* numbers of a text's: width, if no product lies behind its pooling */
+    int64_t embedding;            /* numbers of a row of ox_llm_embed: width, if no product makes it */
+    bool late; /* late interaction (ColBERT): products take each token's row, not the pooled one */
     int64_t hidden;               /* feed_forward_length */
     int64_t heads, kv_heads;      /* heads is a multiple of kv_heads */
     int64_t key_size, value_size; /* a head's */
@@ -392,14 +393,16 @@ typedef enum ox_llm_pooling {
 
 typedef struct ox_llm_embed_desc {
     ox_llm_pooling pooling;
-    bool normalize;       /* divides the pooled row by its length */
+    bool normalize;       /* divides each row by its length */
     const int32_t *types; /* of each token, of models that have them (0 first text, 1 second); NULL = all 0 */
 } ox_llm_embed_desc;
 
 /* ox_llm_embed - what a model makes of a text: hidden states behind the last norm, pooled; the encoder's, if
- * the model has one. Products that lie behind the pooling (EmbeddingGemma, LaBSE) take what was pooled.
+ * the model has one. Products behind the model take what was pooled (EmbeddingGemma, LaBSE), or are pooled
+ * themselves: those of each token (ColBERT), where ox_llm_config says `late`.
  *   desc      NULL = zeroed
- *   out       [embedding] of ox_llm_config, or with OX_LLM_POOLING_NONE the hidden states [count, width]
+ *   out       [embedding] of ox_llm_config, or with OX_LLM_POOLING_NONE a row for each token: the hidden
+ *             states [count, width]; of a model that is `late` [count, embedding]
  * The context is emptied first, and holds the text afterwards.
  * errors    as ox_llm_decode; OX_ERR_ARG another pooling; OX_ERR_INDEX a type out of range */
 OX_API ox_status ox_llm_embed(ox_llm_context *context, const int32_t *tokens, int64_t count,
@@ -9925,12 +9928,13 @@ OXI_LLM_TRANSFORM_MXFP4_EVEN,OXI_LLM_TRANSFORM_MXFP4_ODD,OXI_LLM_TRANSFORM_LATEN
 OXI_LLM_TRANSFORM_LATENT_VALUES,OXI_LLM_TRANSFORM_LATENT_TURNED,OXI_LLM_TRANSFORM_DELTA_FIRST,
 OXI_LLM_TRANSFORM_DELTA_SECOND,OXI_LLM_TRANSFORM_DELTA_MIXED,OXI_LLM_TRANSFORM_DELTA_HEADS,
 OXI_LLM_TRANSFORM_DELTA_DECAYS,OXI_LLM_TRANSFORM_DELTA_COLUMNS,OXI_LLM_TRANSFORM_SCALED,
-OXI_LLM_TRANSFORM_PROJECTED,OXI_LLM_TRANSFORM_PROJECTED_BACK,OXI_LLM_TRANSFORM_POSITIONS,
-OXI_LLM_TRANSFORM_WITHOUT_TWO,OXI_LLM_TRANSFORM_FLAT,OXI_LLM_TRANSFORM_SQUEEZED,OXI_LLM_TRANSFORM_DECAYS,
-OXI_LLM_TRANSFORM_GATED_DECAYS,OXI_LLM_TRANSFORM_MIXER_SKIPS,OXI_LLM_TRANSFORM_MIXER_NORM,
-OXI_LLM_TRANSFORM_TERNARY,OXI_LLM_TRANSFORM_STACK,OXI_LLM_TRANSFORM_JOIN,OXI_LLM_TRANSFORM_JOIN_FIRST,
-OXI_LLM_TRANSFORM_JOIN_SECOND,OXI_LLM_TRANSFORM_JOIN_THIRD,OXI_LLM_TRANSFORM_JOIN_FOURTH,
-OXI_LLM_TRANSFORM_EACH_EXPERT,OXI_LLM_TRANSFORM_VALUES}oxi_llm_transform;
+OXI_LLM_TRANSFORM_PROJECTED,OXI_LLM_TRANSFORM_PROJECTED_BACK,OXI_LLM_TRANSFORM_ADDED,
+OXI_LLM_TRANSFORM_POSITIONS,OXI_LLM_TRANSFORM_WITHOUT_TWO,OXI_LLM_TRANSFORM_FLAT,
+OXI_LLM_TRANSFORM_SQUEEZED,OXI_LLM_TRANSFORM_DECAYS,OXI_LLM_TRANSFORM_GATED_DECAYS,
+OXI_LLM_TRANSFORM_MIXER_SKIPS,OXI_LLM_TRANSFORM_MIXER_NORM,OXI_LLM_TRANSFORM_TERNARY,
+OXI_LLM_TRANSFORM_STACK,OXI_LLM_TRANSFORM_JOIN,OXI_LLM_TRANSFORM_JOIN_FIRST,OXI_LLM_TRANSFORM_JOIN_SECOND,
+OXI_LLM_TRANSFORM_JOIN_THIRD,OXI_LLM_TRANSFORM_JOIN_FOURTH,OXI_LLM_TRANSFORM_EACH_EXPERT,
+OXI_LLM_TRANSFORM_VALUES}oxi_llm_transform;
 typedef struct oxi_llm_plan{const char*name;oxi_llm_transform transform;uint32_t number;uint32_t from;
 uint32_t module;uint32_t by;uint32_t first,count;const float*values;uint32_t columns;}oxi_llm_plan;
 typedef struct oxi_llm_folder{const oxi_llm_model_type*model;ox_file*weights;
@@ -10867,6 +10871,16 @@ return "has other columns than the matrix that it is multiplied by";
 if(oxi_info(e->dtype)->cls!=OX_CLASS_FLOAT||oxi_info(by.dtype)->cls!=OX_CLASS_FLOAT)
 return "is not of floats";
 e->shape[1]=by.shape[back?1:0];e->dtype=OX_F32;return NULL;}
+static ox_file*oxi_llm_plan_file(const oxi_llm_folder*folder,const oxi_llm_plan*plan){
+return plan->module?folder->modules[plan->module-1]:folder->weights;}
+static const char*oxi_llm_shape_added(const oxi_llm_folder*folder,const oxi_llm_plan*plan,ox_file_entry*e){
+ox_file_entry by;if(ox_file_get_entry(oxi_llm_plan_file(folder,plan),plan->by,&by)!=OX_OK||e->ndim!=2||
+by.ndim!=2||by.shape[0]!=e->shape[0]||by.shape[1]!=e->shape[1])
+return "has another shape than the matrix that is added to it";
+if(plan->by==plan->from&&e->shape[0]!=e->shape[1])return "has no diagonal";
+if(oxi_info(e->dtype)->cls!=OX_CLASS_FLOAT||oxi_info(by.dtype)->cls!=OX_CLASS_FLOAT)
+return "is not of floats";
+e->dtype=OX_F32;return NULL;}
 static const char*oxi_llm_shape_rows(const oxi_llm_folder*folder,const oxi_llm_plan*plan,ox_file_entry*e){
 int64_t*rows=e->ndim==1?&e->shape[0]:&e->shape[e->ndim-2];
 const int64_t heads=plan->transform==OXI_LLM_TRANSFORM_KEY?folder->kv_heads:folder->heads;
@@ -10989,14 +11003,12 @@ case OXI_LLM_TRANSFORM_DELTA_DECAYS:
 case OXI_LLM_TRANSFORM_DELTA_COLUMNS:return oxi_llm_shape_delta(folder,plan,e);
 case OXI_LLM_TRANSFORM_PROJECTED:
 case OXI_LLM_TRANSFORM_PROJECTED_BACK:return oxi_llm_shape_projected(folder,plan,e);
-case OXI_LLM_TRANSFORM_MXFP4:
+case OXI_LLM_TRANSFORM_ADDED:return oxi_llm_shape_added(folder,plan,e);case OXI_LLM_TRANSFORM_MXFP4:
 case OXI_LLM_TRANSFORM_MXFP4_EVEN:
 case OXI_LLM_TRANSFORM_MXFP4_ODD:return oxi_llm_shape_mxfp4(folder,plan,e);
 case OXI_LLM_TRANSFORM_STACK:return oxi_llm_shape_stack(folder,plan,e);
 case OXI_LLM_TRANSFORM_JOIN:return oxi_llm_shape_join(folder,plan,e);default:{
 const char*wrong=oxi_llm_shape_rows(folder,plan,e);return wrong?wrong:oxi_llm_shape_columns(plan,e);}}}
-static ox_file*oxi_llm_plan_file(const oxi_llm_folder*folder,const oxi_llm_plan*plan){
-return plan->module?folder->modules[plan->module-1]:folder->weights;}
 static ox_status oxi_llm_add_item(const oxi_llm_config*c,uint32_t index){
 const oxi_llm_folder*folder=c->folder;const oxi_llm_plan*plan=&folder->plans[index];
 const uint32_t from=oxi_llm_is_of_pieces(plan)?folder->pieces[plan->first]:plan->from;ox_file_entry entry;
@@ -11093,6 +11105,10 @@ ox_device_scope cpu=ox_device_scope_begin(ox_cpu());
 ox_tensor*scales=ox_from_floats(plan->values,OX_SHAPE((int64_t)plan->count),OX_F32);
 ox_device_scope_end(&cpu);scales=ox_to(scales,ox_device_of(t));
 return ox_mul(ox_cast(t,OX_F32),t->ndim==2?ox_unsqueeze(scales,1):scales);}
+static ox_tensor*oxi_llm_added(const oxi_llm_folder*folder,const oxi_llm_plan*plan,ox_tensor*t){
+ox_tensor*sum=ox_clone(ox_cast(t,OX_F32));
+if(plan->by==plan->from)return ox_add_(ox_diagonal(sum,0,0,1),ox_number(1))?sum:NULL;
+return ox_add_(sum,ox_cast(ox_file_tensor_at(oxi_llm_plan_file(folder,plan),plan->by),OX_F32));}
 static ox_tensor*oxi_llm_stack(const oxi_llm_folder*folder,const oxi_llm_plan*plan){
 const size_t bytes=plan->count*sizeof(ox_tensor*);
 ox_tensor**list=(ox_tensor**)oxi_calloc(1,bytes),*out=NULL;uint32_t count=0;
@@ -11139,7 +11155,7 @@ case OXI_LLM_TRANSFORM_PROJECTED:
 case OXI_LLM_TRANSFORM_PROJECTED_BACK:{
 ox_tensor*by=ox_cast(ox_file_tensor_at(folder->weights,plan->by),OX_F32);
 return ox_matmul(ox_cast(t,OX_F32),how==OXI_LLM_TRANSFORM_PROJECTED?ox_t(by):by);}
-case OXI_LLM_TRANSFORM_QUERY:
+case OXI_LLM_TRANSFORM_ADDED:return oxi_llm_added(folder,plan,t);case OXI_LLM_TRANSFORM_QUERY:
 if(folder->halves)return oxi_llm_pair_ends(t,folder->heads,folder->halves);
 return oxi_llm_pair_heads(folder,t,folder->heads);
 case OXI_LLM_TRANSFORM_KEY:return oxi_llm_pair_heads(folder,t,folder->kv_heads);
@@ -11254,16 +11270,23 @@ const char*dot=strncmp(name,"torch.",6)==0?strrchr(name,'.'):"";
 for(size_t i=0;i<sizeof names/sizeof*names;i++)
 if(*dot&&strcmp(dot+1,names[i][0])==0)return names[i][1];
 return NULL;}
+static bool oxi_llm_dense_is_of(const oxi_llm_module*m,const oxi_json*config,const char*rows){
+const bool tokens=strncmp(m->type,"pylate.",7)==0;
+const char*usual=tokens?"token_embeddings":"sentence_embedding";
+const bool named=*oxi_llm_module_text(config,0,"module_input_name")!=0;
+return(named||strcmp(usual,rows)==0)&&oxi_llm_module_is(config,"module_input_name",rows)&&
+oxi_llm_module_is(config,"module_output_name",rows);}
 static ox_status oxi_llm_dense_options(const oxi_llm_config*c,const oxi_llm_module*m,
-const oxi_json*config,int number){const char*act=oxi_llm_module_text(config,0,"activation_function");
+const oxi_json*config,int number,bool pooled){
+const char*act=oxi_llm_module_text(config,0,"activation_function");
 const char*name=oxi_llm_dense_activation(act);char key[64];
-if(!oxi_llm_module_is(config,"module_input_name","sentence_embedding")||
-!oxi_llm_module_is(config,"module_output_name","sentence_embedding"))
-return oxi_llm_refuse_module(c,m,"a product of or for anything but the pooled row is not supported");
-if(oxi_llm_module_flag(config,"use_residual",false))
-return oxi_llm_refuse_module(c,m,"use_residual is not supported");
+if(!oxi_llm_dense_is_of(m,config,pooled?"sentence_embedding":"token_embeddings"))
+return oxi_llm_refuse_module(c,m,"a product of or for anything but the pooled row or, without a pooling, "
+"each token's is not supported");
 if(!*act)return oxi_llm_refuse_module(c,m,"no activation_function is named");
 if(!name)return oxi_llm_refuse_module(c,m,"an activation_function that is not supported");
+if(*name&&oxi_llm_module_flag(config,"use_residual",false))
+return oxi_llm_refuse_module(c,m,"use_residual with an activation_function is not supported");
 (void)snprintf(key,sizeof key,"dense_%d_activation",number);
 return*name?oxi_llm_fact_text(c,key,name,strlen(name)):OX_OK;}
 static ox_status oxi_llm_dense_file(const oxi_llm_config*c,const oxi_llm_module*m,ox_file**out){
@@ -11273,38 +11296,48 @@ const bool there=oxi_is_file(whole);*out=there?ox_file_open(whole,c->file->devic
 oxi_free(whole,bytes);if(there)return*out?OX_OK:ox_error();
 return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,"the weights of %s are no safetensors",
 oxi_quote(m->folder,strlen(m->folder)).text);}
-static ox_status oxi_llm_dense_plan(const oxi_llm_config*c,int index,const char*part,int64_t from){
+static oxi_llm_plan*oxi_llm_dense_plan(const oxi_llm_config*c,int index,const char*part,int64_t from){
 char name[64];(void)snprintf(name,sizeof name,"dense_%d.%s",index+2,part);
-oxi_llm_plan*plan=oxi_llm_add_plan(c,name);if(!plan)return OX_ERR_NOMEM;
-plan->module=(uint32_t)index+1;plan->from=(uint32_t)from;return OX_OK;}
+oxi_llm_plan*plan=oxi_llm_add_plan(c,name);if(!plan)return NULL;
+plan->module=(uint32_t)index+1;plan->from=(uint32_t)from;return plan;}
+static ox_status oxi_llm_dense_missing(const oxi_llm_config*c,const oxi_llm_module*m,const char*tensor){
+return oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,"%s: tensor %s is missing",
+oxi_quote(m->folder,strlen(m->folder)).text,tensor);}
 static ox_status oxi_llm_dense_tensors(const oxi_llm_config*c,const oxi_llm_module*m,
 const oxi_json*config,int index,ox_file_entry*weight){const ox_file*file=c->folder->modules[index];
 const int64_t at=oxi_file_find(file,"linear.weight"),bias=oxi_file_find(file,"linear.bias");
-const bool biased=oxi_llm_module_flag(config,"bias",true);if(at<0||(biased&&bias<0))
-return oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,"%s: tensor linear.%s is missing",
-oxi_quote(m->folder,strlen(m->folder)).text,at<0?"weight":"bias");
-if(ox_file_count(file)!=1 +biased)
-return oxi_llm_refuse_module(c,m,"model.safetensors has more tensors than a product of this kind");
-ox_status status=ox_file_get_entry(file,at,weight);if(status!=OX_OK)return status;
+const bool biased=oxi_llm_module_flag(config,"bias",true),
+added=oxi_llm_module_flag(config,"use_residual",false);
+if(at<0)return oxi_llm_dense_missing(c,m,"linear.weight");
+if(biased&&bias<0)return oxi_llm_dense_missing(c,m,"linear.bias");
+const ox_status status=ox_file_get_entry(file,at,weight);if(status!=OX_OK)return status;
 if(weight->ndim!=2)
 return oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,"%s: linear.weight is no matrix",
 oxi_quote(m->folder,strlen(m->folder)).text);
+const bool longer=added&&weight->shape[0]!=weight->shape[1];
+const int64_t by=longer?oxi_file_find(file,"residual.weight"):at;
+if(by<0)return oxi_llm_dense_missing(c,m,"residual.weight");
+if(ox_file_count(file)!=1 +biased+longer)
+return oxi_llm_refuse_module(c,m,"model.safetensors has more tensors than a product of this kind");
 if(!oxi_llm_module_has(config,"in_features",weight->shape[1])||
 !oxi_llm_module_has(config,"out_features",weight->shape[0]))
 return oxi_llm_refuse_module(c,m,"in_features or out_features are not those of linear.weight");
-status=oxi_llm_dense_plan(c,index,"weight",at);
-return status==OX_OK&&biased?oxi_llm_dense_plan(c,index,"bias",bias):status;}
+oxi_llm_plan*plan=oxi_llm_dense_plan(c,index,"weight",at);if(plan&&added){
+plan->transform=OXI_LLM_TRANSFORM_ADDED;plan->by=(uint32_t)by;}
+if(plan&&biased)plan=oxi_llm_dense_plan(c,index,"bias",bias);
+return plan?OX_OK:OX_ERR_NOMEM;}
 static ox_status oxi_llm_dense_sizes(const oxi_llm_config*c,int number,const ox_file_entry*weight){
 char key[64];(void)snprintf(key,sizeof key,"dense_%d_feat_in",number);
 const ox_status status=oxi_llm_fact_number(c,key,OX_GGUF_U32,(double)weight->shape[1]);
 (void)snprintf(key,sizeof key,"dense_%d_feat_out",number);
 return status?status:oxi_llm_fact_number(c,key,OX_GGUF_U32,(double)weight->shape[0]);}
-static ox_status oxi_llm_add_dense(const oxi_llm_config*c,const oxi_llm_module*m,int index,int64_t*width){
-oxi_json config;ox_file_entry weight;if(index>=OXI_LLM_DENSE_MOST)
+static ox_status oxi_llm_add_dense(const oxi_llm_config*c,const oxi_llm_module*m,int index,bool pooled,
+int64_t*width){oxi_json config;
+ox_file_entry weight;if(index>=OXI_LLM_DENSE_MOST)
 return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,
-"modules.json: at most %d products behind the pooling are supported",(int)OXI_LLM_DENSE_MOST);
+"modules.json: at most %d products behind a model are supported",(int)OXI_LLM_DENSE_MOST);
 ox_status status=oxi_llm_module_config(c,m,&config);
-if(status==OX_OK)status=oxi_llm_dense_options(c,m,&config,index+2);
+if(status==OX_OK)status=oxi_llm_dense_options(c,m,&config,index+2,pooled);
 if(status==OX_OK)status=oxi_llm_dense_file(c,m,&c->folder->modules[index]);
 if(status==OX_OK)status=oxi_llm_dense_tensors(c,m,&config,index,&weight);
 oxi_json_free(&config);if(status!=OX_OK)return status;
@@ -11317,7 +11350,7 @@ const oxi_llm_module m=oxi_llm_module_at(modules,i);
 const bool model=oxi_ends_with(m.type,".Transformer"),pooling=oxi_ends_with(m.type,".Pooling"),
 product=oxi_ends_with(m.type,".Dense"),norm=oxi_ends_with(m.type,".Normalize"),
 known=model||pooling||product||norm||oxi_ends_with(m.type,".Dropout");
-if(!known||model!=(i==1)||(pooling&&(pooled||ended))||(product&&(!pooled||ended)))
+if(!known||model!=(i==1)||(pooling&&(pooled||dense||ended))||(product&&ended))
 return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,
 "modules.json: a module %s at its place is not supported",oxi_quote(m.type,strlen(m.type)).text);
 if(model&&*m.path)
@@ -11328,7 +11361,9 @@ if(oxi_json_duplicate(modules,i,&status))
 return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,"modules.json: a key of %s is there twice",
 oxi_quote(m.type,strlen(m.type)).text);
 ended=ended||norm;pooled=pooled||pooling;if(status==OX_OK&&pooling)status=oxi_llm_add_pooling(c,&m);
-if(status==OX_OK&&product)status=oxi_llm_add_dense(c,&m,dense++,&embedding);}
+if(status==OX_OK&&product)status=oxi_llm_add_dense(c,&m,dense++,pooled,&embedding);}
+if(status==OX_OK&&dense&&!pooled)
+status=oxi_llm_fact_number(c,"pooling_type",OX_GGUF_U32,0);
 if(status==OX_OK&&embedding!=width)
 status=oxi_llm_fact_number(c,"embedding_length_out",OX_GGUF_U32,(double)embedding);
 return status;}
@@ -13400,8 +13435,8 @@ const int64_t at=oxi_file_find(file,name);return at>=0&&ox_file_get_entry(file,a
 static ox_status oxi_llm_check_dense_size(const ox_file*file,const char*architecture,int number,
 const char*end,int64_t size){char key[96];
 int64_t stated=0;(void)snprintf(key,sizeof key,"%s.dense_%d_%s",architecture,number,end);
-const ox_status status=oxi_llm_meta_int(file,key,1,INT32_MAX,size,&stated);
-if(status||stated==size)return status;
+const ox_status status=oxi_llm_meta_int(file,key,0,INT32_MAX,0,&stated);
+if(status||stated==0||stated==size)return status;
 return oxi_fail(OX_ERR_SHAPE,"llm: metadata key %s is %lld, tensor dense_%d.weight has %lld",key,
 (long long)stated,number,(long long)size);}
 static ox_status oxi_llm_check_product(const ox_file*file,const char*architecture,int number,
@@ -13435,7 +13470,7 @@ const bool none=(meta.type==OX_FILE_META_INT||meta.type==OX_FILE_META_UINT)&&met
 found=meta.type!=OX_FILE_META_NONE&&!none;}
 if(!found)return OX_OK;
 return oxi_fail(OX_ERR_UNSUPPORTED,
-"llm: %s is of no product behind the pooling: there are %d, from dense_2.weight on, and "
+"llm: %s is of no product behind the model: there are %d, from dense_2.weight on, and "
 "at most %d are supported",key,last-1,(int)OXI_LLM_DENSE_MOST);}
 static ox_status oxi_llm_check_dense(const ox_file*file,const char*architecture,int64_t width,
 int64_t*embedding){char key[96];
@@ -13781,6 +13816,7 @@ same=!choice->weight&&!choice->bias&&!p[OXI_LLM_CHUNKS_DOWN].weight&&!p[OXI_LLM_
 if(same)n->router=OXI_LLM_ROUTER_LATE;}
 static ox_status oxi_llm_load_dense(ox_llm*model,const ox_file*file){ox_llm_config*c=&model->config;
 char key[32];ox_status status=oxi_llm_check_dense(file,c->architecture,c->width,&c->embedding);
+c->late=model->part[OXI_LLM_DENSE].weight&&model->numbers.pooling==OX_LLM_POOLING_MODEL;
 for(int i=0;i<OXI_LLM_DENSE_MOST&&model->part[OXI_LLM_DENSE+i].weight&&!status;i++){
 oxi_llm_part*part=&model->part[OXI_LLM_DENSE+i];if(part->weight->dtype==OX_F64){
 ox_tensor*single=ox_retain(ox_cast(part->weight,OX_F32));if(!single)return oxi_llm_error();
@@ -15816,25 +15852,34 @@ return oxi_llm_run_step(context,token,NULL,&logits)==OX_OK?logits:NULL;}
 static ox_llm_pooling oxi_llm_pooling_of(const ox_llm*model,ox_llm_pooling asked){
 if(asked!=OX_LLM_POOLING_MODEL)return asked;
 return model->numbers.pooling!=OX_LLM_POOLING_MODEL?model->numbers.pooling:OX_LLM_POOLING_MEAN;}
-static void oxi_llm_pool(ox_llm_pooling pooling,int64_t count,int64_t width,float*rows){
+static int64_t oxi_llm_pool(ox_llm_pooling pooling,int64_t count,int64_t width,float*rows){
+if(pooling==OX_LLM_POOLING_NONE)return count;
 const float*from=rows+(pooling==OX_LLM_POOLING_LAST?(count-1)*width:0);for(int64_t i=0;i<width;i++){
 double sum=from[i];
 for(int64_t t=1;t<count&&pooling==OX_LLM_POOLING_MEAN;t++)sum+=rows[t*width+i];
-rows[i]=(float)(pooling==OX_LLM_POOLING_MEAN?sum/(double)count:sum);}}
-static ox_status oxi_llm_run_dense(const ox_llm*model,const float*row,float*out){
-if(!model->part[OXI_LLM_DENSE].weight){memcpy(out,row,(size_t)model->config.width*sizeof*out);
-return OX_OK;}
+rows[i]=(float)(pooling==OX_LLM_POOLING_MEAN?sum/(double)count:sum);}
+return 1;}
+static ox_status oxi_llm_run_dense(const ox_llm*model,int64_t count,float*rows){
+if(!model->part[OXI_LLM_DENSE].weight)return OX_OK;
 ox_scope scope=ox_scope_begin();ox_device_scope cpu=ox_device_scope_begin(ox_cpu());
-ox_tensor*x=ox_from_floats(row,OX_SHAPE(1,model->config.width),OX_F32);ox_device_scope_end(&cpu);
+ox_tensor*x=ox_from_floats(rows,OX_SHAPE(count,model->config.width),OX_F32);ox_device_scope_end(&cpu);
 x=ox_to(x,model->device);for(int i=0;i<OXI_LLM_DENSE_MOST&&model->part[OXI_LLM_DENSE+i].weight&&x;i++){
 const oxi_llm_activation*activation=model->numbers.dense[i];
 oxi_llm_wanted w=oxi_llm_want(&model->part[OXI_LLM_DENSE+i],x);x=oxi_llm_products(&w,1)?w.out:NULL;
 if(x&&activation)x=activation->plain(x);}
-const ox_status status=x?ox_to_floats(x,out,model->config.embedding):oxi_llm_error();ox_scope_end(&scope);
+const ox_status status=x?ox_to_floats(x,rows,count*model->config.embedding):oxi_llm_error();
+ox_scope_end(&scope);return status;}
+static ox_status oxi_llm_finish_rows(const ox_llm*model,ox_llm_pooling pooling,int64_t*count,
+int64_t*width,float*rows){const bool late=model->config.late;
+if(!late)*count=oxi_llm_pool(pooling,*count,*width,rows);
+if(!late&&pooling==OX_LLM_POOLING_NONE)return OX_OK;
+const ox_status status=oxi_llm_run_dense(model,*count,rows);*width=model->config.embedding;
+if(late)*count=oxi_llm_pool(pooling,*count,*width,rows);
 return status;}
-static void oxi_llm_to_length_one(int64_t width,float*row){double squares=0;
+static void oxi_llm_to_length_one(int64_t count,int64_t width,float*row){for(;count>0;count--,row+=width){
+double squares=0;
 for(int64_t i=0;i<width;i++)squares+=(double)row[i]*row[i];
-for(int64_t i=0;i<width&&squares>0;i++)row[i]=(float)(row[i]/sqrt(squares));}
+for(int64_t i=0;i<width&&squares>0;i++)row[i]=(float)(row[i]/sqrt(squares));}}
 static ox_status oxi_llm_check_types(const ox_llm*model,const int32_t*types,int64_t count){
 const ox_tensor*table=model->part[OXI_LLM_TOKEN_TYPES].weight;const int64_t known=table?table->shape[0]:1;
 for(int64_t i=0;types&&i<count;i++)
@@ -15843,7 +15888,8 @@ return oxi_fail(OX_ERR_INDEX,"llm: the type of token %lld is %d, the model has %
 (long long)i,(int)types[i],(long long)known);
 return OX_OK;}
 static ox_status oxi_llm_run_text(ox_llm_context*context,const int32_t*tokens,int64_t count,
-const int32_t*types,float*out){ox_status status=oxi_llm_check_tokens(context,tokens,count);
+const int32_t*types,float*out){ox_status status=ox_llm_rewind(context,0);
+if(!status)status=oxi_llm_check_tokens(context,tokens,count);
 if(!status)status=oxi_llm_check_types(context->model,types,count);
 context->types=types;if(!status)status=oxi_llm_run(context,tokens,count,true,false,out);
 context->types=NULL;return status;}
@@ -15855,17 +15901,16 @@ if(!out)return oxi_fail_missing("llm: the place for the embedding");
 if(desc->pooling<OX_LLM_POOLING_MODEL||desc->pooling>=OX_LLM_POOLING_COUNT)
 return oxi_fail(OX_ERR_ARG,"llm: there is no pooling %d",(int)desc->pooling);
 if(context->encoder)return ox_llm_embed(context->encoder,tokens,count,desc,out);
-const int64_t width=context->model->config.width;
-const ox_llm_pooling pooling=oxi_llm_pooling_of(context->model,desc->pooling);size_t bytes=0;
-ox_status status=ox_llm_rewind(context,0);if(status)return status;
-if(pooling==OX_LLM_POOLING_NONE)return oxi_llm_run_text(context,tokens,count,desc->types,out);
-if(count<0||!oxi_mul_size((size_t)count,(size_t)width*sizeof*out,&bytes))
+const ox_llm*model=context->model;const ox_llm_pooling pooling=oxi_llm_pooling_of(model,desc->pooling);
+int64_t width=model->config.width;
+const int64_t most=model->config.embedding>width?model->config.embedding:width;size_t bytes=0;
+if(count<0||!oxi_mul_size((size_t)count,(size_t)most*sizeof*out,&bytes))
 return oxi_fail(OX_ERR_ARG,"llm: hidden states of %lld tokens",(long long)count);
 float*rows=(float*)oxi_alloc(bytes);if(!rows)return OX_ERR_NOMEM;
-status=oxi_llm_run_text(context,tokens,count,desc->types,rows);
-if(!status)oxi_llm_pool(pooling,count,width,rows);
-if(!status)status=oxi_llm_run_dense(context->model,rows,out);
-if(!status&&desc->normalize)oxi_llm_to_length_one(context->model->config.embedding,out);
+ox_status status=oxi_llm_run_text(context,tokens,count,desc->types,rows);
+if(!status)status=oxi_llm_finish_rows(model,pooling,&count,&width,rows);
+if(!status&&desc->normalize)oxi_llm_to_length_one(count,width,rows);
+if(!status)memcpy(out,rows,(size_t)(count*width)*sizeof*out);
 oxi_free(rows,bytes);return status;}
 /* >>llm/context/encode.c */
 static ox_tensor*oxi_llm_source_heads(const ox_llm_context*context,const oxi_llm_part*part,
@@ -15888,13 +15933,12 @@ if(!context)return oxi_fail_missing("llm: the context");
 if(!context->encoder)
 return oxi_fail(OX_ERR_UNSUPPORTED,"llm: a model of the architecture %s has no encoder before its decoder",
 context->model->config.architecture);
-ox_llm_embed_desc desc;memset(&desc,0,sizeof desc);desc.pooling=OX_LLM_POOLING_NONE;
 const int64_t width=context->model->config.width,layers=context->model->config.layers;size_t bytes=0;
 if(count<1||!oxi_mul_size((size_t)count,(size_t)width*sizeof(float),&bytes))
 return oxi_fail(OX_ERR_ARG,"llm: %lld tokens to encode",(long long)count);
 float*rows=(float*)oxi_alloc(bytes);
 ox_tensor**source=(ox_tensor**)oxi_calloc(2*(size_t)layers,sizeof*source);ox_status status=
-rows&&source?ox_llm_embed(context->encoder,tokens,count,&desc,rows):OX_ERR_NOMEM;
+rows&&source?oxi_llm_run_text(context->encoder,tokens,count,NULL,rows):OX_ERR_NOMEM;
 ox_scope scope=ox_scope_begin();if(!status){
 ox_tensor*t=ox_to(oxi_copied(rows,OX_SHAPE(count,width),OX_F32),context->model->device);
 if(!oxi_llm_make_source(context,t,source))status=oxi_llm_error();}
@@ -17130,7 +17174,7 @@ for(size_t i=0;i<sizeof keys/sizeof*keys;i++){(void)snprintf(key,sizeof key,"%s.
 bad=bad||ox_file_meta_find(file,key).type!=OX_FILE_META_NONE;}
 if(status!=OX_OK||!bad)return status;
 return oxi_fail(OX_ERR_UNSUPPORTED,
-"llm_convert: GGUF has a product behind the pooling (Dense), or two that lead back to "
+"llm_convert: GGUF has a product behind a model (Dense), or two that lead back to "
 "the model's width, without biases, factors and activations; this model has others");}
 static ox_status oxi_llm_convert_write(oxi_llm_conversion*work,const char*to){ox_dtype most=OX_F32;
 ox_gguf_desc desc;ox_status status=oxi_llm_refuse_dense(work->file);
