@@ -453,6 +453,36 @@ static void test_saved_hooks(void) {
     CHECK(count.drops == 3);
 }
 
+/* Hooks may give the variable that they were given, or what shares its numbers. */
+static void *pack_same(ox_tensor *t, void *user) {
+    (void)user;
+    return ox_retain(t);
+}
+static ox_tensor *unpack_same(void *t, void *user) {
+    (void)user;
+    return ox_cast((ox_tensor *)t, OX_F64);
+}
+static void drop_same(void *t, void *user) {
+    (void)user;
+    ox_release((ox_tensor *)t);
+}
+static void test_saved_hooks_twice(void) {
+    const ox_saved_hooks hooks = {pack_same, unpack_same, drop_same, NULL};
+    OX_SCOPE {
+        ox_tensor *x = leaf(1, 3, 0), *g = NULL, *gg = NULL;
+        ox_grad_desc desc;
+        memset(&desc, 0, sizeof desc);
+        desc.create_graph = true;
+        ox_set_saved_hooks(&hooks);
+        ox_tensor *a = ox_mul(x, ox_number(1)), *y = ox_mul(a, ox_mul(a, a));
+        CHECK(ox_grad(&y, 1, &x, 1, &desc, &g) == OX_OK);
+        ox_set_saved_hooks(NULL);
+        CHECK_MSG(ox_grad(&g, 1, &x, 1, NULL, &gg) == OX_OK, "%s", ox_error_text());
+        ARE(gg, 18);
+    }
+    CHECK_NO_TENSORS();
+}
+
 static void test_anomaly(void) {
     OX_SCOPE {
         ox_tensor *x = leaf(2, 0, 1), *n = ox_full(OX_SHAPE(2), INFINITY, OX_F64);
@@ -742,6 +772,7 @@ int main(void) {
     test_inference();
     test_functional();
     test_saved_hooks();
+    test_saved_hooks_twice();
     test_anomaly();
     test_double();
     test_gradcheck();

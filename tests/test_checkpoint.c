@@ -478,6 +478,118 @@ static void test_modes(void) {
     CHECK_NO_TENSORS();
 }
 
+/* Random numbers are those of the first run, wherever it had them from; generators stay as they are. */
+static ox_status drops(ox_tensor *const *in, ox_tensor **out, void *user) {
+    const int how = *(const int *)user;
+    ox_tensor *once, *again;
+    if (how == 0) ox_manual_seed(42);
+    if (how == 1) OX_GENERATOR_SCOPE(NULL) out[0] = ox_dropout(in[0], 0.5, true);
+    if (how == 1) return out[0] ? OX_OK : ox_error();
+    ox_generator_state state = ox_generator_get_state(NULL);
+    once = ox_dropout(in[0], 0.5, true);
+    if (how == 2) ox_generator_set_state(NULL, state);
+    again = ox_dropout(once, 0.5, true);
+    out[0] = ox_dropout(again, 0.5, true);
+    return out[0] ? OX_OK : ox_error();
+}
+static ox_status drops_within(ox_tensor *const *in, ox_tensor **out, void *user) {
+    ox_tensor *once = ox_dropout(in[0], 0.5, true), *inner = NULL;
+    if (ox_checkpoint(drops, user, &once, 1, &inner, 1) != OX_OK) return ox_error();
+    out[0] = ox_dropout(inner, 0.5, true);
+    return out[0] ? OX_OK : ox_error();
+}
+static void test_random(void) {
+    for (int i = 0; i < 16; i++) OX_SCOPE {
+        int how = i % 4;
+        bool own = i / 4 % 2 == 1;
+        ox_generator *generator = ox_generator_open(5);
+        ox_generator *before = own ? ox_generator_use(generator) : NULL;
+        ox_tensor *x = leaf(256, 1, 0), *y = NULL;
+        ox_manual_seed(7);
+        CHECK(ox_checkpoint(i < 8 ? drops : drops_within, &how, &x, 1, &y, 1) == OX_OK);
+        ox_manual_seed(9);
+        (void)ox_rand(OX_SHAPE(1), OX_F64);
+        ox_generator_state state = ox_generator_get_state(NULL), mine = ox_generator_get_state(generator);
+        CHECK_MSG(ox_backward(total(y), NULL) == OX_OK, "%d: %s", i, ox_error_text());
+        ox_generator_state now = ox_generator_get_state(NULL), my_now = ox_generator_get_state(generator);
+        CHECK(now.seed == state.seed && now.counter == state.counter && my_now.counter == mine.counter);
+        CHECK_MSG(ox_equal(ox_gradient(x), ox_detach(y)), "%d", i); /* x is 1: both are the mask */
+        if (own) (void)ox_generator_use(before);
+        ox_generator_close(generator);
+    }
+    CHECK_NO_TENSORS();
+}
+
+/* Other calls draw in the second run. */
+static ox_status draws(ox_tensor *const *in, ox_tensor **out, void *user) {
+    int *calls = (int *)user;
+    out[0] = ox_exp(in[0]);
+    for (int i = 0; i < *calls; i++) out[0] = ox_mul(out[0], ox_rand(OX_SHAPE(2), OX_F64));
+    return out[0] ? OX_OK : ox_error();
+}
+static ox_status draws_alone(ox_tensor *const *in, ox_tensor **out, void *user) {
+    int *calls = (int *)user;
+    out[0] = ox_exp(in[0]);
+    for (int i = 0; i < *calls; i++) (void)ox_rand(OX_SHAPE(2), OX_F64);
+    return out[0] ? OX_OK : ox_error();
+}
+static void test_random_refused(void) {
+    for (int more = -1; more <= 1; more += 2) OX_SCOPE {
+        int calls = 3;
+        ox_tensor *x = leaf(2, 1, 0), *y = NULL;
+        CHECK(ox_checkpoint(draws_alone, &calls, &x, 1, &y, 1) == OX_OK);
+        calls += more;
+        refused(ox_backward(total(y), NULL), OX_ERR_ARG, "random calls, not 3");
+        calls = 3;
+        CHECK(ox_checkpoint(draws, &calls, &x, 1, &y, 1) == OX_OK);
+        calls += more;
+        refused(ox_backward(total(y), NULL), OX_ERR_ARG, "run again");
+    }
+    CHECK_NO_TENSORS();
+}
+
+/* A variable that begins or ceases to want a gradient in between: as many tensors are saved, but others. */
+static ox_status scaled(ox_tensor *const *in, ox_tensor **out, void *user) {
+    out[0] = ox_mul(ox_exp(in[0]), (ox_tensor *)user);
+    return out[0] ? OX_OK : ox_error();
+}
+static void test_frozen(void) {
+    for (int first = 0; first < 2; first++) OX_SCOPE {
+        ox_tensor *x = leaf(3, 0.5, 0), *w = line(2, 0, 3), *y = NULL;
+        CHECK(ox_requires_grad_(w, first == 1) != NULL);
+        CHECK(ox_checkpoint(scaled, w, &x, 1, &y, 1) == OX_OK);
+        CHECK(ox_requires_grad_(w, first == 0) != NULL);
+        refused(ox_backward(total(y), NULL), OX_ERR_ARG, "another call, or operand");
+        CHECK(ox_requires_grad_(w, first == 1) != NULL && ox_backward(total(y), NULL) == OX_OK);
+        const double e = exp(0.5), by_x[3] = {2 * e, 2 * e, 2 * e}, by_w[3] = {e, e, e};
+        CHECK(are(ox_gradient(x), 3, by_x) && (first == 0 || are(ox_gradient(w), 3, by_w)));
+    }
+    CHECK_NO_TENSORS();
+}
+
+/* A second run that asks for gradients of what it is of. */
+typedef struct circle { ox_tensor *sum; int runs; } circle;
+static ox_status goes_round(ox_tensor *const *in, ox_tensor **out, void *user) {
+    circle *c = (circle *)user;
+    ox_tensor *once = ox_exp(in[0]);
+    if (++c->runs == 2)
+        refused(ox_backward(c->sum, NULL), OX_ERR_ARG, "needs gradients of itself");
+    out[0] = ox_exp(once);
+    return out[0] ? OX_OK : ox_error();
+}
+static void test_circle(void) {
+    OX_SCOPE {
+        circle c = {NULL, 0};
+        ox_tensor *x = leaf(2, 0, 0), *y = NULL;
+        CHECK(ox_checkpoint(goes_round, &c, &x, 1, &y, 1) == OX_OK);
+        c.sum = total(y);
+        CHECK_MSG(ox_backward(c.sum, NULL) == OX_OK && c.runs == 2, "%s", ox_error_text());
+        const double e = exp(1), by_x[2] = {e, e};
+        CHECK(are(ox_gradient(x), 2, by_x));
+    }
+    CHECK_NO_TENSORS();
+}
+
 int main(void) {
     test_checkpoint();
     test_checkpoint_again();
@@ -493,6 +605,10 @@ int main(void) {
     test_changed();
     test_partial();
     test_modes();
+    test_random();
+    test_random_refused();
+    test_frozen();
+    test_circle();
     CHECK(ox_memory_get_stats().bad_releases == 0);
     return check_done("checkpoint");
 }

@@ -140,11 +140,12 @@ OX_API ox_status ox_attach_function(const ox_function *function, void *user, ox_
                                     ox_tensor *const *saved, int saved_count);
 
 /* ox_checkpoint - runs a function, which is recorded, but does not keep what its gradients need: it runs
- * again when they are wanted, with the same default dtype and device, and random numbers of the thread's
- * generator: time instead of memory. It computes outputs [output_count], of which some may stay NULL, from
- * inputs, in a scope of its own. Gradients, hooks and what else it uses are as without; outputs may be the
- * array of inputs. Both runs have to save the same, and must not change inputs or results from outside in
- * place.
+ * again when they are wanted, with the same default dtype and device and the same random numbers: time
+ * instead of memory. It computes outputs [output_count], of which some may stay NULL, from inputs, in a scope
+ * of its own. Gradients, hooks and what else it uses are as without; outputs may be the array of inputs. Both
+ * runs have to save the same, and must not change inputs or results from outside in place; what else one
+ * changes (running statistics, gradients by a backward in it) is changed twice. What it uses and does not
+ * save is used as it is when it runs again.
  * errors    OX_ERR_ARG where it does; what the function says, in ox_backward too. Outputs are NULL then
  * source    torch.utils.checkpoint, use_reentrant=False */
 typedef ox_status (*ox_checkpoint_function)(ox_tensor *const *inputs, ox_tensor **outputs, void *user);

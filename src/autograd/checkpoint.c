@@ -9,6 +9,7 @@ typedef struct oxi_recalled {
     oxi_outline outline;
     ox_tensor *tensor;
     int64_t version;
+    int what;                        /* oxi_saving */
 } oxi_recalled;
 
 /* What a thread's calls depend on besides their operands. */
@@ -27,7 +28,10 @@ struct oxi_checkpoint {
     bool *leaf, *result;             /* in_count: what they are outside, if they have a gradient */
     ox_tensor **in, **out;           /* in_count, out_count: of a run */
     int in_count, out_count;
-    ox_generator_state random;
+    oxi_random_state *drawn;         /* of the random calls of the first run, which the second one gets */
+    int drawn_count, drawn_again;
+    size_t drawn_room;
+    oxi_checkpoint *outside;         /* of a run: that which runs around it */
     oxi_modes modes;                 /* when it ran first */
     int64_t since;                   /* nodes with a smaller sequence are from outside */
     oxi_recalled *places;
@@ -73,6 +77,7 @@ static void oxi_checkpoint_drop(void *packed, void *user) {
     for (int i = 0; i < c->in_count; i++) oxi_saved_drop(&c->saved[i], &dead);
     for (int i = 0; i < c->count; i++) oxi_recalled_empty(&c->places[i]);
     oxi_free(c->places, c->room * sizeof *c->places);
+    oxi_free(c->drawn, c->drawn_room * sizeof *c->drawn);
     oxi_free(c, c->bytes);
 }
 
@@ -86,6 +91,10 @@ static ox_status oxi_recalled_check(const oxi_checkpoint *c, int at, const ox_te
         return oxi_fail(OX_ERR_ARG, "checkpoint: run again, a checkpoint saves %s as number %d, not %s%s",
                         oxi_tensor_text(t), at + 1, ox_dtype_name(place->outline.dtype),
                         oxi_shape_text(place->outline.ndim, place->outline.shape));
+    if (place->what != oxi_saving)
+        return oxi_fail(OX_ERR_ARG, "checkpoint: run again, a checkpoint saves %s as number %d for another "
+                        "call, or operand (since something wants a gradient that did not, or does not any "
+                        "more?)", oxi_tensor_text(t), at + 1);
     if (!same)
         return oxi_fail(OX_ERR_ARG, "checkpoint: %s, which a checkpoint uses, was changed in place since",
                         oxi_tensor_text(t));
@@ -110,6 +119,7 @@ static void *oxi_checkpoint_pack(ox_tensor *t, void *user) {
         place = &c->places[at];
         memset(place, 0, sizeof *place);
         oxi_outline_of(t, &place->outline);
+        place->what = oxi_saving;
         c->filled = c->count = at + 1;
         c->references++;
     }
@@ -120,14 +130,39 @@ static void *oxi_checkpoint_pack(ox_tensor *t, void *user) {
     return c->again ? NULL : (void *)(intptr_t)(at + 1);
 }
 
+/* ---- random numbers ------------------------------------------------------------------------------------ */
+
+/* The innermost that runs in this thread. */
+static OXI_THREAD_LOCAL oxi_checkpoint *oxi_checkpoint_running;
+
+/* For a random call: as in the first run, or from around it and noted. */
+static oxi_random_state oxi_checkpoint_draw(oxi_checkpoint *c) {
+    oxi_random_state state = oxi_no_random_state();
+    if (!c) return oxi_draw_random_state();
+    if (c->again) return c->drawn_again++ < c->drawn_count ? c->drawn[c->drawn_again - 1] : state;
+    state = oxi_checkpoint_draw(c->outside);
+    void *drawn = oxi_grow(c->drawn, &c->drawn_room, (size_t)c->drawn_count + 1, sizeof state, false);
+    if (!drawn) c->status = OX_ERR_NOMEM;
+    if (!drawn) return state;
+    c->drawn = (oxi_random_state *)drawn;
+    c->drawn[c->drawn_count++] = state;
+    return state;
+}
+static oxi_random_state oxi_checkpoint_random(void) { return oxi_checkpoint_draw(oxi_checkpoint_running); }
+
 /* ---- the function -------------------------------------------------------------------------------------- */
 
 static ox_status oxi_checkpoint_run(oxi_checkpoint *c, ox_tensor **out) {
     const ox_saved_hooks *hooks = oxi_saved_hooks;
     int64_t since = oxi_checkpoint_since;
+    bool again = oxi_random_again;
+    c->outside = oxi_checkpoint_running;
+    oxi_checkpoint_running = c;
+    oxi_random_source = oxi_checkpoint_random;
+    oxi_random_again = again || c->again;
     oxi_saved_hooks = &c->hooks;
     oxi_checkpoint_since = c->since;
-    c->filled = 0;
+    c->filled = c->drawn_again = 0;
     c->status = OX_OK;
     c->runs = true;
     ox_status status = c->function(c->in, out, c->user);
@@ -135,6 +170,9 @@ static ox_status oxi_checkpoint_run(oxi_checkpoint *c, ox_tensor **out) {
     c->again = true;
     oxi_checkpoint_since = since;
     oxi_saved_hooks = hooks;
+    oxi_random_again = again;
+    oxi_checkpoint_running = c->outside;
+    if (!c->outside) oxi_random_source = NULL;
     return status == OX_OK ? c->status : status;
 }
 
@@ -154,19 +192,15 @@ static ox_status oxi_checkpoint_input(const oxi_checkpoint *c, int i) {
 }
 
 static ox_status oxi_checkpoint_run_again(oxi_checkpoint *c) {
-    ox_generator *random = ox_generator_open(0);
-    ox_status status = random ? OX_OK : OX_ERR_NOMEM;
+    ox_status status = OX_OK;
     oxi_modes modes = oxi_modes_set(&c->modes);
     memset(c->out, 0, (size_t)c->out_count * sizeof *c->out);
     for (int i = 0; i < c->in_count && status == OX_OK; i++) status = oxi_checkpoint_input(c, i);
-    if (status == OX_OK) {
-        ox_generator_set_state(random, c->random);
-        ox_generator *before = ox_generator_use(random);
-        status = oxi_checkpoint_run(c, c->out);
-        (void)ox_generator_use(before);
-    }
+    if (status == OX_OK) status = oxi_checkpoint_run(c, c->out);
     (void)oxi_modes_set(&modes);
-    if (random) ox_generator_close(random);
+    if (status == OX_OK && c->drawn_again != c->drawn_count)
+        status = oxi_fail(OX_ERR_ARG, "checkpoint: run again, a checkpoint makes %d random calls, not %d",
+                          c->drawn_again, c->drawn_count);
     if (status == OX_OK && c->filled != c->count)
         status = oxi_fail(OX_ERR_ARG, "checkpoint: run again, a checkpoint saves %d tensors, not %d",
                           c->filled, c->count);
@@ -176,7 +210,6 @@ static ox_status oxi_checkpoint_run_again(oxi_checkpoint *c) {
 /* Fills the places, for the pass under way. */
 static ox_status oxi_checkpoint_fill(oxi_checkpoint *c) {
     ox_scope scope;
-    if (c->runs) return oxi_fail(OX_ERR_ARG, "checkpoint: a checkpoint needs gradients of itself");
     if (!c->link) {
         c->link = oxi_filled;
         c->next = *oxi_filled;
@@ -194,9 +227,14 @@ static ox_status oxi_checkpoint_fill(oxi_checkpoint *c) {
 static ox_tensor *oxi_checkpoint_unpack(void *packed, void *user) {
     oxi_checkpoint *c = (oxi_checkpoint *)user;
     oxi_recalled *place = &c->places[(intptr_t)packed - 1];
-    if (!place->tensor && oxi_checkpoint_fill(c) != OX_OK) return NULL;
-    ox_tensor *t = oxi_tensor_over(place->tensor->storage, place->tensor);
+    if (c->runs && c->again)
+        return OXI_FAIL_NULL(OX_ERR_ARG, "checkpoint: a checkpoint needs gradients of itself");
+    c->references++; /* whatever the function does to the graph */
+    ox_tensor *t = NULL;
+    if (place->tensor || oxi_checkpoint_fill(c) == OX_OK)
+        t = oxi_tensor_over(place->tensor->storage, place->tensor);
     if (!c->runs) oxi_recalled_empty(place);
+    oxi_checkpoint_drop(NULL, c);
     return t;
 }
 
@@ -232,7 +270,6 @@ static oxi_checkpoint *oxi_checkpoint_new(ox_checkpoint_function function, void 
     c->out = (ox_tensor **)(block + out);
     c->in_count = in_count;
     c->out_count = out_count;
-    c->random = ox_generator_get_state(oxi_generator);
     c->modes = oxi_modes_set(NULL);
     c->since = oxi_next_sequence();
     c->bytes = bytes;
@@ -245,6 +282,7 @@ static ox_status oxi_checkpoint_save_inputs(oxi_checkpoint *c) {
     for (int i = 0; i < c->in_count && status == OX_OK; i++) {
         ox_tensor *t = c->in[i];
         oxi_edge edge = {NULL, 0, NULL};
+        oxi_saves(-2, i);
         if (t->tape && oxi_has_gradients(t->dtype)) status = oxi_tape_edge((oxi_tape *)t->tape, &edge);
         c->leaf[i] = edge.leaf != NULL;
         c->result[i] = edge.node != NULL;

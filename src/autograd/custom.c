@@ -13,6 +13,7 @@ static ox_status oxi_custom_saves(oxi_node *node, ox_tensor *const *outputs, ox_
     ox_status status = OX_OK;
     for (int i = 0; i < node->saved_count && status == OX_OK; i++) {
         oxi_edge edge = {NULL, 0, NULL};
+        oxi_saves(-1, i);
         node->saved_output[i] = oxi_output_of(saved[i], outputs, node->out_count);
         if (node->saved_output[i] < 0 && saved[i]->tape)
             status = oxi_tape_edge((oxi_tape *)saved[i]->tape, &edge);

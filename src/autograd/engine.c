@@ -484,7 +484,7 @@ static ox_status oxi_run_node(oxi_pass *run, oxi_node *node, const oxi_task *tas
     }
     if (status != OX_OK || !task->needed) return status;
     status = oxi_run_any_node(run, node, sums);
-    if (!run->retain_graph) oxi_node_forget(node);
+    if (status == OX_OK && !run->retain_graph) oxi_node_forget(node);
     return status;
 }
 

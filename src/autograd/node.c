@@ -84,6 +84,10 @@ static ox_tensor *oxi_plain_header(const ox_tensor *t) {
 
 static OXI_THREAD_LOCAL const ox_saved_hooks *oxi_saved_hooks;
 
+/* What is saved next: the op and a number of its operands, then results; a checkpoint compares two runs. */
+static OXI_THREAD_LOCAL int oxi_saving;
+static void oxi_saves(int op, int i) { oxi_saving = op * 256 + i; }
+
 OX_API const ox_saved_hooks *ox_set_saved_hooks(const ox_saved_hooks *hooks) {
     const ox_saved_hooks *before = oxi_saved_hooks;
     oxi_saved_hooks = hooks;
@@ -126,8 +130,9 @@ static ox_status oxi_attach(ox_tensor *t, const oxi_edge *edge) {
 
 /* changes: its numbers may have been changed since. */
 static ox_tensor *oxi_saved_plain(const oxi_saved *saved, const char *name, bool changes) {
-    ox_tensor *t = saved->packed ? saved->hooks->unpack(saved->packed, saved->hooks->user)
-                                 : oxi_tensor_over(saved->tensor->storage, saved->tensor);
+    const ox_tensor *kept = saved->packed ? saved->hooks->unpack(saved->packed, saved->hooks->user)
+                                          : saved->tensor;
+    ox_tensor *t = kept ? oxi_tensor_over(kept->storage, kept) : NULL; /* hooks may give a variable */
     if (!t && ox_error() == OX_OK)
         (void)oxi_fail(OX_ERR_ARG, "backward: %s: a saved tensor was not unpacked", name);
     if (t && !changes && oxi_atomic_load(&t->storage->version) != oxi_saved_version(saved, t)) {
@@ -148,7 +153,7 @@ static ox_tensor *oxi_saved_take(oxi_node *node, oxi_saved *saved, int output, b
         edge.node = node;
         edge.output = output;
     }
-    if (t && with_tape && !t->tape && oxi_attach(t, &edge) != OX_OK) t = NULL;
+    if (t && with_tape && oxi_attach(t, &edge) != OX_OK) t = NULL;
     return t;
 }
 
@@ -228,6 +233,7 @@ static ox_status oxi_record_operands(oxi_node *node, const oxi_call *call, const
         if (!call->in[i]) continue;
         node->edges[i] = oxi_edge_copy(&edges[i]);
         oxi_outline_of(call->in[i], &node->operand[i]);
+        oxi_saves((int)call->op, i);
         if (oxi_is_saved(letters, call, i)) status = oxi_save_operand(&node->saved[i], call, i, &edges[i]);
     }
     return status;
@@ -286,6 +292,7 @@ static ox_status oxi_record_results(oxi_node *node, const oxi_call *call, unsign
     for (int k = 0; k < call->out_count && status == OX_OK; k++) {
         ox_tensor *t = call->out[k];
         oxi_outline_of(t, &node->result[k]);
+        oxi_saves((int)call->op, call->in_count + k);
         if (letters >> (OXI_LETTER_RESULTS + k) & 1)
             status = oxi_save_tensor(&node->saved[call->in_count + k], t,
                                      oxi_atomic_load(&t->storage->version), NULL);

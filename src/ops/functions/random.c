@@ -9,6 +9,9 @@ struct ox_generator {
 
 static ox_generator oxi_default_generator;
 static OXI_THREAD_LOCAL ox_generator *oxi_generator; /* of this thread's calls; NULL: the default one */
+/* Gives this thread's calls their states instead; and whether generators stay as they are (checkpoint.c). */
+static OXI_THREAD_LOCAL oxi_random_state (*oxi_random_source)(void);
+static OXI_THREAD_LOCAL bool oxi_random_again;
 
 static ox_generator *oxi_generator_or_default(ox_generator *generator) {
     return generator ? generator : &oxi_default_generator;
@@ -36,6 +39,7 @@ OX_API ox_generator_state ox_generator_get_state(ox_generator *generator) {
 
 OX_API void ox_generator_set_state(ox_generator *generator, ox_generator_state state) {
     ox_generator *g = oxi_generator_or_default(generator);
+    if (oxi_random_again) return;
     oxi_atomic_store(&g->seed, (int64_t)state.seed);
     oxi_atomic_store(&g->counter, (int64_t)state.counter);
 }
@@ -67,12 +71,15 @@ OX_API void ox_generator_scope_end(ox_generator_scope *scope) {
     (void)ox_generator_use(scope->previous);
 }
 
-static oxi_random_state oxi_next_random_state(void) {
+static oxi_random_state oxi_draw_random_state(void) {
     ox_generator *generator = oxi_generator_or_default(oxi_generator);
     oxi_random_state state;
     state.seed = (uint64_t)oxi_atomic_load(&generator->seed);
     state.counter = (uint64_t)oxi_atomic_add(&generator->counter, 1);
     return state;
+}
+static oxi_random_state oxi_next_random_state(void) {
+    return oxi_random_source ? oxi_random_source() : oxi_draw_random_state();
 }
 
 /* uniform from 0 to 1, or normal of mean 0 and deviation 1. */
