@@ -67,6 +67,63 @@ static void test_plans(void) {
     CHECK(ox_shunt_close(shunt) == OX_OK);
 }
 
+/* After its first runs a step that repeats is planned no more, neither as a new one nor again by what calls
+ * took or by where its items lie. */
+enum { SETTLED = 6, REPEATS = 25 };
+
+static void check_settled(ox_shunt *shunt, int run, const char *what) {
+    static int64_t made;
+    const ox_shunt_stats s = ox_shunt_get_stats(shunt);
+    CHECK_MSG(s.revised <= 3 * s.plans, "%s: %lld plans, %lld made again", what, (long long)s.plans,
+              (long long)s.revised);
+    if (run == SETTLED) made = s.plans + s.revised;
+    CHECK_MSG(run < SETTLED || s.plans + s.revised == made, "%s, run %d: %lld plans made, then %lld", what,
+              run, (long long)made, (long long)(s.plans + s.revised));
+}
+
+static void test_settled(uint64_t host_bytes) {
+    ox_shunt_desc desc = small_desc();
+    desc.host_bytes = host_bytes;
+    ox_shunt *shunt = ox_shunt_open(&desc);
+    network n = make_network(ox_shunt_device(shunt));
+    for (int run = 1; run <= REPEATS; run++) {
+        step(&n, 16, (uint64_t)run);
+        check_settled(shunt, run, host_bytes ? "training, host and disk" : "training, disk");
+    }
+    CHECK(ox_shunt_get_stats(shunt).plans == 2); /* without an optimizer's state, and with it */
+    drop_network(&n);
+    CHECK(ox_shunt_close(shunt) == OX_OK);
+}
+
+/* Of weights in a file the host comes to hold copies, which plans were not made for at first. */
+static void test_settled_file(void) {
+    enum { WEIGHTS = 12 };
+    static const char *const names[WEIGHTS] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"};
+    char path[300];
+    ox_tensor *w[WEIGHTS];
+    ox_shunt_desc desc = small_desc(); /* 900 KB, and 400 of the host, of 3 MB */
+    snprintf(path, sizeof path, "%s/shunt-settled-%d.safetensors", folder(), (int)getpid());
+    OX_SCOPE {
+        for (int i = 0; i < WEIGHTS; i++) w[i] = ox_randn(OX_SHAPE(2 * WIDTH, 2 * WIDTH), OX_F32);
+        CHECK(ox_save_safetensors(path, names, w, WEIGHTS, NULL, 0, 0) == OX_OK);
+        ox_shunt *shunt = ox_shunt_open(&desc);
+        ox_file *file = ox_file_open(path, ox_shunt_device(shunt));
+        for (int i = 0; i < WEIGHTS; i++) w[i] = ox_file_tensor(file, names[i]);
+        ox_tensor *x = ox_to(ox_randn(OX_SHAPE(4, 2 * WIDTH), OX_F32), ox_shunt_device(shunt));
+        for (int run = 1; run <= REPEATS; run++)
+            OX_SCOPE {
+                ox_tensor *h = x;
+                for (int i = 0; i < WEIGHTS; i++) h = ox_tanh(ox_linear(h, w[i], NULL));
+                CHECK_MSG(isfinite(ox_item(ox_sum(h, OX_ALL_DIMS, false))), "%s", ox_error_text());
+                check_settled(shunt, run, "a file");
+            }
+        CHECK(ox_shunt_get_stats(shunt).plans == 1 && ox_shunt_get_stats(shunt).down_bytes > 0);
+        ox_file_close(file);
+        CHECK(ox_shunt_close(shunt) == OX_OK);
+    }
+    remove(path);
+}
+
 static char *read_all(const char *path) {
     FILE *file = fopen(path, "rb");
     char *text = (char *)calloc(1, 1 << 22);
@@ -401,6 +458,9 @@ int main(void) {
     test_logarithms();
     test_changes();
     test_plans();
+    test_settled(0);
+    test_settled(400 << 10);
+    test_settled_file();
     test_trace();
     test_environment();
     test_gain();

@@ -18,7 +18,8 @@
  * with the bits that they have when each runs at once. What a step reads first and what it gives up are known
  * by then, so that moves hide behind computing. A program that never reads anything calls ox_device_sync at
  * the end of a step. Shapes, dtypes and which tensor is which are a step's key: a step that came before is
- * not planned again. */
+ * not planned again, but for three times at most in its first runs: twice where its tensors come to wait on
+ * another tier than at first, once by what its calls took (`revised` counts them). */
 #ifndef OX_STREAM_SHUNT_H
 #define OX_STREAM_SHUNT_H
 #ifndef OX_NO_STDIO
@@ -118,7 +119,7 @@ typedef struct ox_shunt_stats {
     int64_t calls;              /* kept; */
     int64_t steps;              /* runs of what was pending */
     int64_t plans, replays;     /* of them planned, run by a plan that was there; others ran call by call */
-    int64_t revised;            /* plans made again in a third run, by what calls took */
+    int64_t revised;            /* plans made again in first runs, at most 3 of each */
     int64_t recomputed;         /* calls that ran a second time */
     int64_t up_bytes, down_bytes;       /* moved to the host, and from it */
     int64_t read_bytes, written_bytes;  /* of the disk */
