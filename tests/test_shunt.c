@@ -321,6 +321,34 @@ static void test_refused(void) {
     CHECK(ox_shunt_close(NULL) == OX_OK);
 }
 
+/* Weights in the form that products want, there or on the CPU before they come: the bits are those of weights
+ * that are not, also after a change in place. */
+static void test_prepack(const shunt_case *c) {
+    enum { SIDE = 256 };
+    ox_shunt *shunt = open_case(c);
+    OX_SCOPE {
+        ox_device *device = ox_shunt_device(shunt);
+        ox_tensor *x = ox_randn(OX_SHAPE(7, SIDE), OX_F32), *far_x = ox_to(x, device);
+        ox_tensor *w = ox_randn(OX_SHAPE(SIDE, SIDE), OX_F32), *far = ox_to(w, device), *own = ox_clone(w);
+        ox_tensor *blocks = ox_cast(w, OX_Q4_0), *packed = ox_clone(blocks);
+        CHECK(ox_prepack(far) == OX_OK && ox_prepack(own) == OX_OK && ox_prepack(packed) == OX_OK);
+        ox_tensor *far_packed = ox_to(packed, device);
+        for (int i = 0; i < 4; i++) {
+            ox_tensor *wanted = ox_linear(x, w, NULL);
+            CHECK_MSG(same_bits(ox_linear(far_x, far, NULL), wanted), "%s: %s", c->name, ox_error_text());
+            CHECK(ox_capture_begin(shunt) == OX_OK);
+            ox_tensor *captured = ox_linear(x, own, NULL);
+            CHECK(ox_capture_end(shunt) == OX_OK && same_bits(captured, wanted));
+            CHECK_MSG(same_bits(ox_linear(far_x, far_packed, NULL), ox_linear(x, blocks, NULL)), "%s: %s",
+                      c->name, ox_error_text());
+            CHECK(ox_add_number_(w, 1) && ox_add_number_(far, 1) && ox_add_number_(own, 1));
+            if (i == 1) CHECK(ox_prepack(far) == OX_OK && ox_prepack(own) == OX_OK);
+        }
+        CHECK(same_bits(far, w) && same_bits(far_packed, blocks));
+    }
+    CHECK(ox_shunt_close(shunt) == OX_OK);
+}
+
 /* ---- files --------------------------------------------------------------------------------------------- */
 
 static void test_files(const shunt_case *c) {
@@ -577,6 +605,7 @@ int main(void) {
         test_errors(&cases[i]);
         test_files(&cases[i]);
         test_captures(&cases[i]);
+        test_prepack(&cases[i]);
         test_training(&cases[i]);
     }
     test_deaths();
