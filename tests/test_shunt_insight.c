@@ -188,6 +188,33 @@ static void test_trace(void) {
     remove(trace);
 }
 
+/* Eight tensors of 256 KB beside a device of 1 MB: what does not fit the disk, either, is an error. */
+static void test_disk_bytes(void) {
+    enum { MANY = 8, COUNT = 1 << 16 };
+    ox_shunt_desc desc = small_desc();
+    desc.device_bytes = 1 << 20;
+    desc.host_bytes = 0;
+    for (int fits = 0; fits < 2; fits++) {
+        double sum = 0;
+        setenv("OX_SHUNT_DISK_BYTES", fits ? "4M" : "256K", 1);
+        ox_shunt *shunt = ox_shunt_open(&desc);
+        OX_SCOPE {
+            ox_tensor *made[MANY];
+            for (int i = 0; i < MANY; i++) made[i] = ox_to(ox_full(OX_SHAPE(COUNT), i, OX_F32), ox_cpu());
+            for (int i = 0; i < MANY && made[i]; i++) made[i] = ox_to(made[i], ox_shunt_device(shunt));
+            for (int i = 0; i < MANY; i++) sum += made[i] ? ox_item(ox_narrow(made[i], 0, 9, 1)) : 0;
+            CHECK_MSG(ox_error() == (fits ? OX_OK : OX_ERR_NOMEM), "%d: %s", fits, ox_error_text());
+            CHECK_MSG(!fits || sum == MANY * (MANY - 1) / 2, "%g", sum);
+        }
+        ox_error_clear();
+        const ox_shunt_stats s = ox_shunt_get_stats(shunt);
+        CHECK_MSG(s.disk_peak > 0 && s.disk_peak <= (fits ? 4u << 20 : 256u << 10), "%llu bytes of the disk",
+                  (unsigned long long)s.disk_peak);
+        CHECK(ox_shunt_close(shunt) == OX_OK);
+    }
+    unsetenv("OX_SHUNT_DISK_BYTES");
+}
+
 static void test_environment(void) {
     ox_shunt_desc desc;
     memset(&desc, 0, sizeof desc);
@@ -275,6 +302,51 @@ static int64_t slow_disk(void *user, int64_t number, int64_t bytes) {
     time.tv_nsec = (long)(wait % 1000000000);
     nanosleep(&time, NULL);
     return bytes;
+}
+
+/* Masks of dropout, 256 KB each, that the way back reads again: behind a slow disk they are drawn a second
+ * time, with the same numbers. */
+enum { DEEP = 10, MASKED = 1 << 16 };
+
+static ox_tensor *there_and_back(ox_tensor *likely) {
+    ox_tensor *mask[DEEP], *h = likely;
+    OX_SCOPE { /* of which the result alone is held when it runs */
+        for (int k = 0; k < DEEP; k++) {
+            mask[k] = ox_bernoulli(likely);
+            h = ox_add_number(ox_mul(h, mask[k]), 0.25 * (k + 1));
+        }
+        for (int k = DEEP - 1; k >= 0; k--) h = ox_add_number(ox_mul(h, mask[k]), 0.5);
+        h = ox_keep(h);
+    }
+    return h;
+}
+
+static void test_second_mask(void) {
+    static float wanted[MASKED], got[MASKED];
+    double free_at = 0;
+    ox_shunt_desc desc = small_desc();
+    desc.device_bytes = 7 * sizeof wanted;
+    desc.host_bytes = 0;
+    desc.recompute = OX_RECOMPUTE_AGGRESSIVE;
+    desc.search_seconds = 0.3; /* enough to come to second runs on a slow machine, too */
+    desc.fault = slow_disk;
+    desc.fault_user = &free_at;
+    ox_shunt *shunt = ox_shunt_open(&desc);
+    OX_SCOPE {
+        ox_tensor *near = ox_full(OX_SHAPE(MASKED), 0.5, OX_F32), *far = ox_to(near, ox_shunt_device(shunt));
+        for (uint64_t seed = 1; seed < 5; seed++)
+            OX_SCOPE {
+                ox_manual_seed(seed);
+                CHECK(ox_to_floats(there_and_back(near), wanted, MASKED) == OX_OK);
+                ox_manual_seed(seed);
+                CHECK_MSG(ox_to_floats(there_and_back(far), got, MASKED) == OX_OK, "%s", ox_error_text());
+                CHECK_MSG(memcmp(got, wanted, sizeof got) == 0, "seed %d", (int)seed);
+            }
+    }
+    const ox_shunt_stats s = ox_shunt_get_stats(shunt);
+    CHECK_MSG(s.recomputed > 0, "%lld bytes written, nothing drawn twice", (long long)s.written_bytes);
+    CHECK(s.device_peak <= desc.device_bytes);
+    CHECK(ox_shunt_close(shunt) == OX_OK);
 }
 
 enum { GAIN_STEPS = 12 };
@@ -393,6 +465,42 @@ static void test_not_finite(ox_compression compression, double most) {
     CHECK(ox_shunt_close(shunt) == OX_OK);
 }
 
+/* Weights that were made on the device and leave it in a step that only reads them: in copies of fewer bits,
+ * the same ones in every step. (What is written from outside waits with all of its bits.) */
+static void test_weights(ox_compression compression, double most) {
+    enum { MANY = 6, COUNT = 1 << 15, WIDE = 7, PASSES = 4 };
+    double norm[2][PASSES];
+    for (int k = 0; k < 2; k++) {
+        ox_shunt_desc desc = compressing_desc(k ? compression : OX_COMPRESSION_NONE, COUNT);
+        desc.compress = k ? OX_COMPRESS_WEIGHTS | OX_COMPRESS_ALWAYS : 0;
+        ox_shunt *shunt = ox_shunt_open(&desc);
+        ox_manual_seed(3);
+        OX_SCOPE {
+            ox_tensor *x = ox_to(ox_randn(OX_SHAPE(COUNT), OX_F32), ox_shunt_device(shunt)), *weight[MANY];
+            for (int i = 0; i < MANY; i++) weight[i] = ox_mul_number(x, 0.1 * (i + 1));
+            CHECK(ox_device_sync(ox_shunt_device(shunt)) == OX_OK);
+            for (int pass = 0; pass < PASSES; pass++)
+                OX_SCOPE {
+                    ox_tensor *sum = NULL;
+                    OX_SCOPE {
+                        for (int i = 0; i < MANY; i++) sum = sum ? ox_add(sum, weight[i]) : weight[i];
+                        ox_tensor *wide[WIDE];
+                        for (int i = 0; i < WIDE; i++) wide[i] = ox_mul_number(sum, 0.1 * (i + 1));
+                        for (int i = 0; i < WIDE; i++) sum = ox_mul(sum, wide[i]);
+                        for (int i = 0; i < MANY; i++) sum = ox_add(sum, weight[i]);
+                        sum = ox_keep(ox_norm(sum, 2, OX_ALL_DIMS, false));
+                    }
+                    norm[k][pass] = ox_item(sum);
+                }
+        }
+        CHECK_MSG(ox_shunt_close(shunt) == OX_OK && !ox_error(), "%s", ox_error_text());
+    }
+    for (int pass = 0; pass < PASSES; pass++)
+        CHECK_MSG(fabs(norm[1][pass] / norm[0][0] - 1) < most && norm[0][pass] == norm[0][0],
+                  "compression %d, pass %d: %.9g, not %.9g", (int)compression, pass, norm[1][pass], norm[0][0]);
+    CHECK(norm[1][PASSES - 1] != norm[0][0] && norm[1][PASSES - 1] == norm[1][1]);
+}
+
 /* Logarithms that e is raised to on the way back move with all of their bits. */
 static void test_logarithms(void) {
     enum { MANY = 12, ROWS = 64, COLUMNS = 512 };
@@ -455,6 +563,8 @@ int main(void) {
     }
     test_not_finite(OX_COMPRESSION_F16, 0.1);
     test_not_finite(OX_COMPRESSION_F8, 2);
+    test_weights(OX_COMPRESSION_F16, 0.001);
+    test_weights(OX_COMPRESSION_I8, 0.01);
     test_logarithms();
     test_changes();
     test_plans();
@@ -463,6 +573,8 @@ int main(void) {
     test_settled_file();
     test_trace();
     test_environment();
+    test_disk_bytes();
+    test_second_mask();
     test_gain();
     test_compression(OX_COMPRESSION_F16, OX_COMPRESS_ACTIVATIONS, 0.01);
     test_compression(OX_COMPRESSION_F8, OX_COMPRESS_ACTIVATIONS, 0.01);
