@@ -60,6 +60,36 @@ static void run(uint64_t device_bytes, uint64_t host_bytes, const double *wanted
     CHECK(ox_shunt_close(shunt) == OX_OK);
 }
 
+/* Tensors of the GPU and of the CPU in a capture: as they are at the call, and what is changed in place is
+ * changed at once, where it is. */
+static void test_capture(uint64_t device_bytes) {
+    ox_shunt_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.compute = gpu;
+    desc.device_bytes = device_bytes;
+    desc.host_bytes = 8 << 20;
+    ox_shunt *shunt = ox_shunt_open(&desc);
+    OX_SCOPE {
+        ox_tensor *near = ox_randn(OX_SHAPE(100, 100), OX_F32), *x = ox_to(near, gpu);
+        ox_tensor *w = ox_to(ox_randn(OX_SHAPE(100, 100), OX_F32), gpu), *kept = ox_clone(w);
+        ox_tensor *own = ox_clone(w), *wanted = ox_tanh(ox_matmul(x, kept)), *whole = ox_add(wanted, x);
+        CHECK(ox_capture_begin(shunt) == OX_OK);
+        ox_tensor *y = ox_matmul(x, w), *z = ox_tanh(y);
+        CHECK(ox_zero_(w) && ox_device_of(w) == gpu); /* behind the product that read it */
+        ox_tensor *sum = ox_add(z, near);
+        CHECK(ox_add_(own, z) && ox_device_of(own) == gpu);
+        CHECK_MSG(ox_capture_end(shunt) == OX_OK, "%s", ox_error_text());
+        CHECK(ox_device_of(z) == ox_shunt_device(shunt) && ox_device_of(ox_neg(x)) == gpu);
+        CHECK(ox_equal(ox_to(z, ox_cpu()), ox_to(wanted, ox_cpu())));
+        CHECK(ox_equal(ox_to(sum, ox_cpu()), ox_to(whole, ox_cpu())));
+        CHECK(ox_equal(ox_to(own, ox_cpu()), ox_to(ox_add(kept, wanted), ox_cpu())));
+        CHECK(ox_item(ox_sum(w, OX_ALL_DIMS, false)) == 0);
+        const ox_shunt_stats s = ox_shunt_get_stats(shunt);
+        CHECK(s.calls > 0 && s.steps > 0 && (device_bytes == 0 || s.device_peak <= device_bytes));
+    }
+    CHECK_MSG(ox_shunt_close(shunt) == OX_OK && !ox_error(), "%s", ox_error_text());
+}
+
 /* The GPU is closed under a shunt: refused while tensors lie there, and without any what comes next is an
  * error in words or the right number. */
 static void test_close(bool has_run) {
@@ -105,6 +135,8 @@ int main(void) {
         run(320 << 10, 64 << 10, wanted, n.weight, STEPS);
         drop_network(&n);
     }
+    test_capture(0);
+    test_capture(192 << 10);
     test_close(false);
     test_close(true);
     CHECK_MSG(ox_device_close(gpu) == OX_OK, "%s", ox_error_text());
