@@ -497,7 +497,8 @@ static void test_weights(ox_compression compression, double most) {
     }
     for (int pass = 0; pass < PASSES; pass++)
         CHECK_MSG(fabs(norm[1][pass] / norm[0][0] - 1) < most && norm[0][pass] == norm[0][0],
-                  "compression %d, pass %d: %.9g, not %.9g", (int)compression, pass, norm[1][pass], norm[0][0]);
+                  "compression %d, pass %d: %.9g, not %.9g", (int)compression, pass, norm[1][pass],
+                  norm[0][0]);
     CHECK(norm[1][PASSES - 1] != norm[0][0] && norm[1][PASSES - 1] == norm[1][1]);
 }
 
