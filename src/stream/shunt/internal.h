@@ -105,7 +105,6 @@ typedef struct oxi_shunt_item {
     bool again;                      /* the step before had it as well */
     int64_t used_at;                 /* the node of all that used it last */
     int64_t protects;                /* the node of all that needs it now */
-    double made_in;                  /* seconds of the node that made it; 0: not known */
     int64_t first_at, last_at;       /* nodes of the step that use it (over.c) */
     int64_t whole_at;                /* the last call for cut.c that wants it whole, */
     int64_t cut_at;                  /* and the last pass in which it was decided how it lies: */

@@ -1,5 +1,6 @@
 /* A step call by call: each node's items are brought to the device, what is in the way leaves it, and what
- * nobody needs any more goes. So it runs without a budget, in eager mode, and where no plan fits. */
+ * nobody needs any more goes; nothing is computed a second time. So it runs without a budget, in eager mode,
+ * and where no plan fits. */
 
 static ox_status oxi_shunt_fail_room(const ox_shunt *s, uint64_t bytes) {
     return oxi_fail(OX_ERR_NOMEM,

@@ -127,7 +127,6 @@ static ox_status oxi_shunt_run_node(ox_shunt *s, const oxi_shunt_node *node) {
         const oxi_shunt_operand *o = &node->operand[node->in_count + i];
         if (!o->item || (status != OX_OK && !o->item->valid)) continue; /* not made: others say it is lost */
         oxi_shunt_written(s, o->item);
-        o->item->made_in = end - start;
         (void)oxi_atomic_add(&o->item->storage->version, 1);
     }
     if (status != OX_OK) return status;
