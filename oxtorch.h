@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x378ef43d
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x0c8adb00
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -7979,6 +7979,8 @@ return oxi_apply_list(OXI_OP_avg_pool_back,&attr,&g,1,NULL);}
 /* >>ops/functions/random.c */
 struct ox_generator{int64_t seed,counter;};static ox_generator oxi_default_generator;
 static OXI_THREAD_LOCAL ox_generator*oxi_generator;
+static OXI_THREAD_LOCAL oxi_random_state(*oxi_random_source)(void);
+static OXI_THREAD_LOCAL bool oxi_random_again;
 static ox_generator*oxi_generator_or_default(ox_generator*generator){
 return generator?generator:&oxi_default_generator;}
 OX_API ox_generator*ox_generator_open(uint64_t seed){
@@ -7993,8 +7995,8 @@ ox_generator*g=oxi_generator_or_default(generator);ox_generator_state state;
 state.seed=(uint64_t)oxi_atomic_load(&g->seed);state.counter=(uint64_t)oxi_atomic_load(&g->counter);
 return state;}
 OX_API void ox_generator_set_state(ox_generator*generator,ox_generator_state state){
-ox_generator*g=oxi_generator_or_default(generator);oxi_atomic_store(&g->seed,(int64_t)state.seed);
-oxi_atomic_store(&g->counter,(int64_t)state.counter);}
+ox_generator*g=oxi_generator_or_default(generator);if(oxi_random_again)return;
+oxi_atomic_store(&g->seed,(int64_t)state.seed);oxi_atomic_store(&g->counter,(int64_t)state.counter);}
 OX_API void ox_generator_seed(ox_generator*generator,uint64_t seed){ox_generator_state state={seed,0};
 ox_generator_set_state(generator,state);}
 OX_API void ox_manual_seed(uint64_t seed){ox_generator_seed(NULL,seed);}
@@ -8004,10 +8006,12 @@ OX_API ox_generator_scope ox_generator_scope_begin(ox_generator*generator){ox_ge
 scope.previous=ox_generator_use(generator);scope.open=true;return scope;}
 OX_API void ox_generator_scope_end(ox_generator_scope*scope){if(!scope||!scope->open)return;
 scope->open=false;(void)ox_generator_use(scope->previous);}
-static oxi_random_state oxi_next_random_state(void){
+static oxi_random_state oxi_draw_random_state(void){
 ox_generator*generator=oxi_generator_or_default(oxi_generator);oxi_random_state state;
 state.seed=(uint64_t)oxi_atomic_load(&generator->seed);
 state.counter=(uint64_t)oxi_atomic_add(&generator->counter,1);return state;}
+static oxi_random_state oxi_next_random_state(void){
+return oxi_random_source?oxi_random_source():oxi_draw_random_state();}
 static ox_tensor*oxi_rand(const char*name,oxi_op op,ox_shape shape,ox_dtype dtype,ox_device*device){
 oxi_attrs attr=op==OXI_OP_uniform?oxi_attrs_uniform():oxi_attrs_normal();
 dtype=oxi_default_dtype(dtype,ox_default_dtype());
@@ -20903,7 +20907,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x378ef43d
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xc8adb00
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */

@@ -75,7 +75,7 @@
 #ifndef OX_TORCH_NN_FILE
 #define OX_TORCH_NN_FILE "oxtorch_nn.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0x1b096bce
+#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0xba87bd7a
 
 #ifndef OX_TORCH_NN_H
 #define OX_TORCH_NN_H
@@ -227,11 +227,12 @@ OX_API ox_status ox_attach_function(const ox_function *function, void *user, ox_
                                     ox_tensor *const *saved, int saved_count);
 
 /* ox_checkpoint - runs a function, which is recorded, but does not keep what its gradients need: it runs
- * again when they are wanted, with the same default dtype and device, and random numbers of the thread's
- * generator: time instead of memory. It computes outputs [output_count], of which some may stay NULL, from
- * inputs, in a scope of its own. Gradients, hooks and what else it uses are as without; outputs may be the
- * array of inputs. Both runs have to save the same, and must not change inputs or results from outside in
- * place.
+ * again when they are wanted, with the same default dtype and device and the same random numbers: time
+ * instead of memory. It computes outputs [output_count], of which some may stay NULL, from inputs, in a scope
+ * of its own. Gradients, hooks and what else it uses are as without; outputs may be the array of inputs. Both
+ * runs have to save the same, and must not change inputs or results from outside in place; what else one
+ * changes (running statistics, gradients by a backward in it) is changed twice. What it uses and does not
+ * save is used as it is when it runs again.
  * errors    OX_ERR_ARG where it does; what the function says, in ox_backward too. Outputs are NULL then
  * source    torch.utils.checkpoint, use_reentrant=False */
 typedef ox_status (*ox_checkpoint_function)(ox_tensor *const *inputs, ox_tensor **outputs, void *user);
@@ -4331,7 +4332,8 @@ return node->function->name?node->function->name:"function";}
 static ox_tensor*oxi_plain_header(const ox_tensor*t){ox_tensor*header=oxi_tensor_over(t->storage,t);
 if(!header)return NULL;
 oxi_scope_unlink(header);header->is_number=t->is_number;return header;}
-static OXI_THREAD_LOCAL const ox_saved_hooks*oxi_saved_hooks;
+static OXI_THREAD_LOCAL const ox_saved_hooks*oxi_saved_hooks;static OXI_THREAD_LOCAL int oxi_saving;
+static void oxi_saves(int op,int i){oxi_saving=op*256 +i;}
 OX_API const ox_saved_hooks*ox_set_saved_hooks(const ox_saved_hooks*hooks){
 const ox_saved_hooks*before=oxi_saved_hooks;oxi_saved_hooks=hooks;return before;}
 static ox_status oxi_save_tensor(oxi_saved*saved,const ox_tensor*t,int64_t version,const oxi_edge*edge){
@@ -4350,9 +4352,8 @@ if(!edge->node)return OX_OK;
 tape=oxi_tape_of(t);if(!tape)return OX_ERR_NOMEM;
 tape->made=oxi_edge_copy(edge);return OX_OK;}
 static ox_tensor*oxi_saved_plain(const oxi_saved*saved,const char*name,bool changes){
-ox_tensor*t=saved->packed?saved->hooks->unpack(saved->packed,saved->hooks->user)
-:oxi_tensor_over(saved->tensor->storage,saved->tensor);
-if(!t&&ox_error()==OX_OK)
+const ox_tensor*kept=saved->packed?saved->hooks->unpack(saved->packed,saved->hooks->user):saved->tensor;
+ox_tensor*t=kept?oxi_tensor_over(kept->storage,kept):NULL;if(!t&&ox_error()==OX_OK)
 (void)oxi_fail(OX_ERR_ARG,"backward: %s: a saved tensor was not unpacked",name);
 if(t&&!changes&&oxi_atomic_load(&t->storage->version)!=oxi_saved_version(saved,t)){
 const char*by=saved->edge.leaf?saved->edge.leaf->changed_by:NULL;return OXI_FAIL_NULL(OX_ERR_ARG,
@@ -4364,7 +4365,7 @@ static ox_tensor*oxi_saved_take(oxi_node*node,oxi_saved*saved,int output,bool wi
 oxi_edge edge=saved->edge;bool view=oxi_op_row_of(node->call.op)->family==OXI_FAMILY_VIEW;
 ox_tensor*t=oxi_saved_plain(saved,oxi_node_name(node),view);if(output>=0){edge.node=node;
 edge.output=output;}
-if(t&&with_tape&&!t->tape&&oxi_attach(t,&edge)!=OX_OK)t=NULL;
+if(t&&with_tape&&oxi_attach(t,&edge)!=OX_OK)t=NULL;
 return t;}
 static bool oxi_is_saved(unsigned letters,const oxi_call*call,int i){
 return call->in[i]&&(call->in[i]->is_number||(i<OXI_LETTER_RESULTS&&letters>>i&1));}
@@ -4400,6 +4401,7 @@ static ox_status oxi_record_operands(oxi_node*node,const oxi_call*call,const oxi
 unsigned letters){ox_status status=OX_OK;
 for(int i=0;i<call->in_count&&status==OX_OK;i++){if(!call->in[i])continue;
 node->edges[i]=oxi_edge_copy(&edges[i]);oxi_outline_of(call->in[i],&node->operand[i]);
+oxi_saves((int)call->op,i);
 if(oxi_is_saved(letters,call,i))status=oxi_save_operand(&node->saved[i],call,i,&edges[i]);}
 return status;}
 static ox_status oxi_record(const oxi_call*call,const oxi_op_row*row,const oxi_edge*edges){
@@ -4432,7 +4434,8 @@ if(edges!=few)oxi_free(edges,bytes);
 return status;}
 static ox_status oxi_record_results(oxi_node*node,const oxi_call*call,unsigned letters){
 ox_status status=OX_OK;for(int k=0;k<call->out_count&&status==OX_OK;k++){ox_tensor*t=call->out[k];
-oxi_outline_of(t,&node->result[k]);if(letters>>(OXI_LETTER_RESULTS+k)&1)
+oxi_outline_of(t,&node->result[k]);oxi_saves((int)call->op,call->in_count+k);
+if(letters>>(OXI_LETTER_RESULTS+k)&1)
 status=oxi_save_tensor(&node->saved[call->in_count+k],t,oxi_atomic_load(&t->storage->version),NULL);}
 return status;}
 static ox_status oxi_attach_results(oxi_node*node,const oxi_call*call){ox_status status=OX_OK;
@@ -4709,7 +4712,7 @@ oxi_sum*sums=&run->g[task->first];ox_status status=OX_OK;for(int k=0;k<node->out
 status=oxi_run_hooks(&sums[k],node->hooks[k]);if(status==OX_OK&&node->keeper[k])
 status=oxi_keep_gradient(run,node->keeper[k],&sums[k]);}
 if(status!=OX_OK||!task->needed)return status;
-status=oxi_run_any_node(run,node,sums);if(!run->retain_graph)oxi_node_forget(node);
+status=oxi_run_any_node(run,node,sums);if(status==OX_OK&&!run->retain_graph)oxi_node_forget(node);
 return status;}
 static void oxi_run_end(oxi_pass*run){for(int i=0;i<run->count;i++)oxi_counted_drop(run->tasks[i].what);
 for(int i=0;i<run->g_count;i++)ox_release(run->g[i].sum);
@@ -4921,7 +4924,7 @@ if(outputs[i]==t)return i;
 return-1;}
 static ox_status oxi_custom_saves(oxi_node*node,ox_tensor*const*outputs,ox_tensor*const*saved){
 ox_status status=OX_OK;for(int i=0;i<node->saved_count&&status==OX_OK;i++){oxi_edge edge={NULL,0,NULL};
-node->saved_output[i]=oxi_output_of(saved[i],outputs,node->out_count);
+oxi_saves(-1,i);node->saved_output[i]=oxi_output_of(saved[i],outputs,node->out_count);
 if(node->saved_output[i]<0&&saved[i]->tape)
 status=oxi_tape_edge((oxi_tape*)saved[i]->tape,&edge);
 if(status==OX_OK)
@@ -4969,13 +4972,13 @@ wants=wants&&!oxi_grad_off;if(status==OX_OK&&wants)status=oxi_custom_saves(node,
 if(status==OX_OK&&wants)status=oxi_custom_outputs(node,outputs);
 oxi_counted_drop(&node->counted);return status;}
 /* >>autograd/checkpoint.c */
-typedef struct oxi_recalled{oxi_outline outline;ox_tensor*tensor;int64_t version;}oxi_recalled;
+typedef struct oxi_recalled{oxi_outline outline;ox_tensor*tensor;int64_t version;int what;}oxi_recalled;
 typedef struct oxi_modes{ox_device*device;ox_dtype dtype;bool exact,grad_off,inference;}oxi_modes;
 struct oxi_checkpoint{int64_t references;ox_saved_hooks hooks;ox_checkpoint_function function;void*user;
-oxi_saved*saved;bool*leaf,*result;ox_tensor**in,**out;int in_count,out_count;ox_generator_state random;
-oxi_modes modes;int64_t since;oxi_recalled*places;int count,filled;size_t room;bool again,runs;
-ox_status status;oxi_checkpoint*next,**link;size_t bytes;};
-static oxi_modes oxi_modes_set(const oxi_modes*to){
+oxi_saved*saved;bool*leaf,*result;ox_tensor**in,**out;int in_count,out_count;oxi_random_state*drawn;
+int drawn_count,drawn_again;size_t drawn_room;oxi_checkpoint*outside;oxi_modes modes;int64_t since;
+oxi_recalled*places;int count,filled;size_t room;bool again,runs;ox_status status;
+oxi_checkpoint*next,**link;size_t bytes;};static oxi_modes oxi_modes_set(const oxi_modes*to){
 oxi_modes before={oxi_thread_device,oxi_thread_dtype,oxi_exact,oxi_grad_off,oxi_inference_mode};
 if(!to)return before;
 oxi_thread_device=to->device;oxi_thread_dtype=to->dtype;oxi_exact=to->exact;oxi_grad_off=to->grad_off;
@@ -4989,7 +4992,8 @@ if(c->link)*c->link=c->next;
 if(c->link&&c->next)c->next->link=c->link;
 for(int i=0;i<c->in_count;i++)oxi_saved_drop(&c->saved[i],&dead);
 for(int i=0;i<c->count;i++)oxi_recalled_empty(&c->places[i]);
-oxi_free(c->places,c->room*sizeof*c->places);oxi_free(c,c->bytes);}
+oxi_free(c->places,c->room*sizeof*c->places);oxi_free(c->drawn,c->drawn_room*sizeof*c->drawn);
+oxi_free(c,c->bytes);}
 static ox_status oxi_recalled_check(const oxi_checkpoint*c,int at,const ox_tensor*t){
 const oxi_recalled*place=&c->places[at];bool same=oxi_atomic_load(&t->storage->version)==place->version;
 for(int i=0;i<c->in_count;i++)same=same||c->in[i]->storage==t->storage;
@@ -4997,6 +5001,10 @@ if(place->outline.dtype!=t->dtype||!oxi_same_as_outline(t,&place->outline))
 return oxi_fail(OX_ERR_ARG,"checkpoint: run again, a checkpoint saves %s as number %d, not %s%s",
 oxi_tensor_text(t),at+1,ox_dtype_name(place->outline.dtype),
 oxi_shape_text(place->outline.ndim,place->outline.shape));
+if(place->what!=oxi_saving)
+return oxi_fail(OX_ERR_ARG,"checkpoint: run again, a checkpoint saves %s as number %d for another "
+"call, or operand (since something wants a gradient that did not, or does not any "
+"more?)",oxi_tensor_text(t),at+1);
 if(!same)
 return oxi_fail(OX_ERR_ARG,"checkpoint: %s, which a checkpoint uses, was changed in place since",
 oxi_tensor_text(t));
@@ -5009,15 +5017,30 @@ place=&c->places[at];}else{void*places=oxi_grow(c->places,&c->room,(size_t)at+1,
 if(!places)c->status=OX_ERR_NOMEM;
 if(!places)return NULL;
 c->places=(oxi_recalled*)places;place=&c->places[at];memset(place,0,sizeof*place);
-oxi_outline_of(t,&place->outline);c->filled=c->count=at+1;c->references++;}
+oxi_outline_of(t,&place->outline);place->what=oxi_saving;c->filled=c->count=at+1;c->references++;}
 if(!place->tensor){place->tensor=ox_retain(t);
 place->version=oxi_atomic_load(&t->storage->version);}
 return c->again?NULL:(void*)(intptr_t)(at+1);}
+static OXI_THREAD_LOCAL oxi_checkpoint*oxi_checkpoint_running;
+static oxi_random_state oxi_checkpoint_draw(oxi_checkpoint*c){oxi_random_state state=oxi_no_random_state();
+if(!c)return oxi_draw_random_state();
+if(c->again)return c->drawn_again++<c->drawn_count?c->drawn[c->drawn_again-1]:state;
+state=oxi_checkpoint_draw(c->outside);
+void*drawn=oxi_grow(c->drawn,&c->drawn_room,(size_t)c->drawn_count+1,sizeof state,false);
+if(!drawn)c->status=OX_ERR_NOMEM;
+if(!drawn)return state;
+c->drawn=(oxi_random_state*)drawn;
+c->drawn[c->drawn_count++]=state;return state;}
+static oxi_random_state oxi_checkpoint_random(void){return oxi_checkpoint_draw(oxi_checkpoint_running);}
 static ox_status oxi_checkpoint_run(oxi_checkpoint*c,ox_tensor**out){
-const ox_saved_hooks*hooks=oxi_saved_hooks;int64_t since=oxi_checkpoint_since;oxi_saved_hooks=&c->hooks;
-oxi_checkpoint_since=c->since;c->filled=0;c->status=OX_OK;c->runs=true;
-ox_status status=c->function(c->in,out,c->user);c->runs=false;c->again=true;oxi_checkpoint_since=since;
-oxi_saved_hooks=hooks;return status==OX_OK?c->status:status;}
+const ox_saved_hooks*hooks=oxi_saved_hooks;int64_t since=oxi_checkpoint_since;bool again=oxi_random_again;
+c->outside=oxi_checkpoint_running;oxi_checkpoint_running=c;oxi_random_source=oxi_checkpoint_random;
+oxi_random_again=again||c->again;
+oxi_saved_hooks=&c->hooks;oxi_checkpoint_since=c->since;c->filled=c->drawn_again=0;c->status=OX_OK;
+c->runs=true;ox_status status=c->function(c->in,out,c->user);c->runs=false;c->again=true;
+oxi_checkpoint_since=since;oxi_saved_hooks=hooks;oxi_random_again=again;
+oxi_checkpoint_running=c->outside;if(!c->outside)oxi_random_source=NULL;
+return status==OX_OK?c->status:status;}
 static ox_status oxi_checkpoint_input(const oxi_checkpoint*c,int i){
 ox_tensor*t=c->in[i]=oxi_saved_plain(&c->saved[i],"checkpoint",false);if(!t)return ox_error();
 if(c->leaf[i])return ox_requires_grad_(t,true)?OX_OK:ox_error();
@@ -5025,21 +5048,18 @@ if(!c->result[i])return OX_OK;
 oxi_edge edge={oxi_node_new(OXI_NODE_CALL,0,1,0),0,NULL};if(!edge.node)return OX_ERR_NOMEM;
 edge.node->call.name="checkpoint";oxi_outline_of(t,&edge.node->result[0]);
 ox_status status=oxi_attach(t,&edge);oxi_edge_drop(&edge);return status;}
-static ox_status oxi_checkpoint_run_again(oxi_checkpoint*c){ox_generator*random=ox_generator_open(0);
-ox_status status=random?OX_OK:OX_ERR_NOMEM;
+static ox_status oxi_checkpoint_run_again(oxi_checkpoint*c){ox_status status=OX_OK;
 oxi_modes modes=oxi_modes_set(&c->modes);memset(c->out,0,(size_t)c->out_count*sizeof*c->out);
 for(int i=0;i<c->in_count&&status==OX_OK;i++)status=oxi_checkpoint_input(c,i);
-if(status==OX_OK){ox_generator_set_state(random,c->random);
-ox_generator*before=ox_generator_use(random);
-status=oxi_checkpoint_run(c,c->out);(void)ox_generator_use(before);}
-(void)oxi_modes_set(&modes);if(random)ox_generator_close(random);
+if(status==OX_OK)status=oxi_checkpoint_run(c,c->out);
+(void)oxi_modes_set(&modes);if(status==OX_OK&&c->drawn_again!=c->drawn_count)
+status=oxi_fail(OX_ERR_ARG,"checkpoint: run again, a checkpoint makes %d random calls, not %d",
+c->drawn_again,c->drawn_count);
 if(status==OX_OK&&c->filled!=c->count)
 status=oxi_fail(OX_ERR_ARG,"checkpoint: run again, a checkpoint saves %d tensors, not %d",
 c->filled,c->count);
 return status;}
-static ox_status oxi_checkpoint_fill(oxi_checkpoint*c){ox_scope scope;
-if(c->runs)return oxi_fail(OX_ERR_ARG,"checkpoint: a checkpoint needs gradients of itself");
-if(!c->link){c->link=oxi_filled;
+static ox_status oxi_checkpoint_fill(oxi_checkpoint*c){ox_scope scope;if(!c->link){c->link=oxi_filled;
 c->next=*oxi_filled;if(c->next)c->next->link=&c->next;
 *oxi_filled=c;}
 scope=ox_scope_begin();ox_status status=oxi_checkpoint_run_again(c);ox_scope_end(&scope);
@@ -5047,10 +5067,12 @@ if(status!=OX_OK&&ox_error()==OX_OK)
 (void)oxi_fail(status,"checkpoint: run again, a checkpoint failed");
 return status;}
 static ox_tensor*oxi_checkpoint_unpack(void*packed,void*user){oxi_checkpoint*c=(oxi_checkpoint*)user;
-oxi_recalled*place=&c->places[(intptr_t)packed-1];
-if(!place->tensor&&oxi_checkpoint_fill(c)!=OX_OK)return NULL;
-ox_tensor*t=oxi_tensor_over(place->tensor->storage,place->tensor);if(!c->runs)oxi_recalled_empty(place);
-return t;}
+oxi_recalled*place=&c->places[(intptr_t)packed-1];if(c->runs&&c->again)
+return OXI_FAIL_NULL(OX_ERR_ARG,"checkpoint: a checkpoint needs gradients of itself");
+c->references++;ox_tensor*t=NULL;if(place->tensor||oxi_checkpoint_fill(c)==OX_OK)
+t=oxi_tensor_over(place->tensor->storage,place->tensor);
+if(!c->runs)oxi_recalled_empty(place);
+oxi_checkpoint_drop(NULL,c);return t;}
 static int64_t oxi_saved_version(const oxi_saved*saved,const ox_tensor*now){
 if(!saved->packed)return saved->version;
 if(saved->hooks->unpack!=oxi_checkpoint_unpack)return oxi_atomic_load(&now->storage->version);
@@ -5065,11 +5087,11 @@ oxi_checkpoint*c=(oxi_checkpoint*)block;c->references=1;c->hooks.pack=oxi_checkp
 c->hooks.unpack=oxi_checkpoint_unpack;c->hooks.drop=oxi_checkpoint_drop;c->hooks.user=c;
 c->function=function;c->user=user;c->saved=(oxi_saved*)(block+saved);c->leaf=(bool*)(block+flags);
 c->result=c->leaf+in_count;c->in=(ox_tensor**)(block+in);c->out=(ox_tensor**)(block+out);
-c->in_count=in_count;c->out_count=out_count;c->random=ox_generator_get_state(oxi_generator);
-c->modes=oxi_modes_set(NULL);c->since=oxi_next_sequence();c->bytes=bytes;return c;}
+c->in_count=in_count;c->out_count=out_count;c->modes=oxi_modes_set(NULL);c->since=oxi_next_sequence();
+c->bytes=bytes;return c;}
 static ox_status oxi_checkpoint_save_inputs(oxi_checkpoint*c){ox_status status=OX_OK;
 for(int i=0;i<c->in_count&&status==OX_OK;i++){ox_tensor*t=c->in[i];
-oxi_edge edge={NULL,0,NULL};
+oxi_edge edge={NULL,0,NULL};oxi_saves(-2,i);
 if(t->tape&&oxi_has_gradients(t->dtype))status=oxi_tape_edge((oxi_tape*)t->tape,&edge);
 c->leaf[i]=edge.leaf!=NULL;c->result[i]=edge.node!=NULL;if(status==OX_OK)
 status=oxi_save_tensor(&c->saved[i],t,oxi_atomic_load(&t->storage->version),&edge);
@@ -9726,7 +9748,7 @@ oxi_work work=oxi_work_begin("clip_grad_value_");for(int i=0;i<count&&status==OX
 ox_tensor*g=ox_gradient(parameters[i]);if(g&&!ox_clamp_(oxi_real_numbers(g),-most,most))status=ox_error();}
 (void)oxi_work_end(&work,NULL);(void)ox_set_grad_enabled(enabled);return status;}
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0x1b096bce
+#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0xba87bd7a
 #error "OX_TORCH_NN_FILE names another version of oxtorch_nn.h"
 #elif OXI_SECTION == 1 /* >>autograd/back/kernels.inc */
 #define OXI_WRITE(n,out,streams,OF)OXI_WRITE_AHEAD(n,out,streams,OF,OXI_NOTHING_AHEAD)

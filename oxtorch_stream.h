@@ -204,7 +204,8 @@ OX_EXTERN_C_END
  * with the bits that they have when each runs at once. What a step reads first and what it gives up are known
  * by then, so that moves hide behind computing. A program that never reads anything calls ox_device_sync at
  * the end of a step. Shapes, dtypes and which tensor is which are a step's key: a step that came before is
- * not planned again. */
+ * not planned again, but for three times at most in its first runs: twice where its tensors come to wait on
+ * another tier than at first, once by what its calls took (`revised` counts them). */
 #ifndef OX_STREAM_SHUNT_H
 #define OX_STREAM_SHUNT_H
 #ifndef OX_NO_STDIO
@@ -304,7 +305,7 @@ typedef struct ox_shunt_stats {
     int64_t calls;              /* kept; */
     int64_t steps;              /* runs of what was pending */
     int64_t plans, replays;     /* of them planned, run by a plan that was there; others ran call by call */
-    int64_t revised;            /* plans made again in a third run, by what calls took */
+    int64_t revised;            /* plans made again in first runs, at most 3 of each */
     int64_t recomputed;         /* calls that ran a second time */
     int64_t up_bytes, down_bytes;       /* moved to the host, and from it */
     int64_t read_bytes, written_bytes;  /* of the disk */
@@ -2419,10 +2420,9 @@ int64_t uses;struct oxi_shunt_item**part;int32_t part_count;bool held;bool faile
 bool file;bool disk_valid;bool all_f32;bool packs;uint8_t kind;uint8_t packed;int16_t packed_shift;
 int64_t packed_columns;int64_t columns;ox_storage*storage;uint64_t place;uint32_t skew;void*host;
 size_t host_bytes;bool lent;ox_storage*disk;size_t disk_bytes,disk_at;int32_t index;int64_t mark;
-bool again;int64_t used_at;int64_t protects;double made_in;
-int64_t first_at,last_at;int64_t whole_at;int64_t cut_at;const int64_t*cut_ends;int64_t cut_count;
-int64_t ahead;int32_t ahead_index;struct oxi_shunt_flight*flight;}oxi_shunt_item;
-typedef struct oxi_shunt_operand{oxi_shunt_item*item;ox_tensor*given;int64_t offset,*dims;
+bool again;int64_t used_at;int64_t protects;int64_t first_at,last_at;int64_t whole_at;int64_t cut_at;
+const int64_t*cut_ends;int64_t cut_count;int64_t ahead;int32_t ahead_index;struct oxi_shunt_flight*flight;
+}oxi_shunt_item;typedef struct oxi_shunt_operand{oxi_shunt_item*item;ox_tensor*given;int64_t offset,*dims;
 uint64_t number[2];ox_dtype dtype;int8_t ndim;bool there,is_number,covers;bool over;}oxi_shunt_operand;
 typedef struct oxi_shunt_node{oxi_op op;bool exact;int32_t in_count,out_count;int64_t number;
 const oxi_part*told;oxi_attrs*attr;oxi_random_state random;
@@ -2759,8 +2759,7 @@ record.seconds=end-start;oxi_profile_put(&record);}
 oxi_shunt_headers_close(&h,node);if(status!=OX_OK&&clean)oxi_shunt_blame(s,node);
 for(int i=0;i<node->out_count;i++){const oxi_shunt_operand*o=&node->operand[node->in_count+i];
 if(!o->item||(status!=OX_OK&&!o->item->valid))continue;
-oxi_shunt_written(s,o->item);o->item->made_in=end-start;(void)oxi_atomic_add(&o->item->storage->version,1);
-}
+oxi_shunt_written(s,o->item);(void)oxi_atomic_add(&o->item->storage->version,1);}
 if(status!=OX_OK)return status;
 s->stats.compute_seconds+=end-start;if(s->compute->host)oxi_shunt_mean_put(s,node->shape_key,end-start);
 oxi_shunt_span_put(s,OXI_LANE_COMPUTE,oxi_shunt_node_name(node),start,end,0);return OX_OK;}
