@@ -147,6 +147,21 @@ static void check_lines(const char *json) {
     CHECK(spans > 100);
 }
 
+/* What waits on a tier is drawn, and said to be more than nothing and no more than there is. */
+static void check_strip(const char *svg, const char *tier) {
+    char line[40], bar[40];
+    double most = 0;
+    snprintf(line, sizeof line, ">waits on the %s, at most ", tier);
+    snprintf(bar, sizeof bar, "<title>KiB on the %s ", tier);
+    const char *at = strstr(svg, line);
+    CHECK_MSG(at && sscanf(at + strlen(line), "%lf", &most) == 1 && most > 0 && most < 3e6, "%s: %g", tier,
+              most);
+    double kib, highest = 0;
+    for (at = svg; (at = strstr(at, bar)) != NULL; at++)
+        if (sscanf(at + strlen(bar), "%lf", &kib) == 1 && kib > highest) highest = kib;
+    CHECK_MSG(highest == floor(most / 1024), "%s: %g KiB drawn, %g bytes said", tier, highest, most);
+}
+
 static void test_trace(void) {
     char trace[300], plan[300], drawing[300];
     snprintf(trace, sizeof trace, "%s/shunt-trace-%d.json", folder(), (int)getpid());
@@ -170,6 +185,8 @@ static void test_trace(void) {
     CHECK(strstr(text, "linear") && strstr(text, "load item") && strstr(text, "save item") &&
           strstr(text, "disk"));
     CHECK(strstr(svg, "<svg ") == svg && strstr(svg, "</svg>") && strstr(svg, "pinned item"));
+    check_strip(svg, "host");
+    check_strip(svg, "disk");
     static const char *const lanes[] = {"compute", "up", "down", "disk", "plan"};
     for (int i = 0; i < 5; i++) {
         char name[40], event[40];

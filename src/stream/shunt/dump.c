@@ -1,5 +1,6 @@
 /* A plan for people: as text, a line an instruction with the time that the simulation gives it; as a drawing,
- * tensors over time by tier: what is on the device when, pinned at the bottom, and the lanes under it. */
+ * tensors over time by tier: what is on the device when, pinned at the bottom, the lanes under it, and under
+ * them how much waits on the host and on the disk. */
 
 static const char **oxi_shunt_plan_names(const oxi_shunt_plan *plan) {
     const char **names = (const char **)oxi_shunt_list((size_t)plan->node_count, sizeof *names);
@@ -45,7 +46,7 @@ static bool oxi_shunt_dump_text(FILE *file, const oxi_shunt_plan *plan, const ch
 
 /* ---- the drawing --------------------------------------------------------------------------------------- */
 
-enum { OXI_SHUNT_WIDE = 1200, OXI_SHUNT_HIGH = 400, OXI_SHUNT_LANE_HIGH = 22 };
+enum { OXI_SHUNT_WIDE = 1200, OXI_SHUNT_HIGH = 400, OXI_SHUNT_LANE_HIGH = 22, OXI_SHUNT_TIER_HIGH = 70 };
 
 typedef struct oxi_shunt_drawing {
     FILE *file;
@@ -118,6 +119,85 @@ static bool oxi_shunt_draw_lanes(oxi_shunt_drawing *d) {
     return ok;
 }
 
+/* Bytes that begin to wait on a tier, or end (below 0). */
+typedef struct oxi_shunt_wait {
+    double at, bytes;
+    int tier; /* 0: the host, 1: the disk */
+} oxi_shunt_wait;
+
+static int oxi_shunt_wait_compare(const void *a, const void *b) {
+    const oxi_shunt_wait *x = (const oxi_shunt_wait *)a, *y = (const oxi_shunt_wait *)b;
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* lane: of a segment's load, then of its save; 0: none. An item waits from the end of a segment, or of the
+ * step before, to the load of the next one, which says where; or to the end of the step. Gives how many
+ * there are in wait[], four a segment at most. */
+static size_t oxi_shunt_draw_waits(const oxi_shunt_drawing *d, const uint8_t (*lane)[2],
+                                   oxi_shunt_wait *wait) {
+    const oxi_shunt_plan *plan = d->plan;
+    size_t count = 0;
+    for (int32_t g = 0; g < plan->segment_count; g++) {
+        const oxi_shunt_segment *one = &plan->segment[g];
+        const double bytes = (double)plan->known[one->item].room;
+        const bool first = g == 0 || one[-1].item != one->item,
+                   last = g + 1 == plan->segment_count || one[1].item != one->item;
+        for (int after = 0; after < 2; after++) {
+            uint8_t from = after && lane[g][1] ? lane[g][1] : lane[g][0];
+            if (from == 0 || (after && (!last || one->stays || one->dies))) continue;
+            const double before = first ? 0 : d->end[g - 1];
+            const oxi_shunt_wait begin = {after ? d->end[g] : before, bytes, from == OXI_LANE_DISK},
+                                 end = {after ? plan->simulated : d->begin[g], -bytes, begin.tier};
+            wait[count++] = begin;
+            wait[count++] = end;
+        }
+    }
+    qsort(wait, count, sizeof *wait, oxi_shunt_wait_compare);
+    return count;
+}
+
+static bool oxi_shunt_draw_tier(const oxi_shunt_drawing *d, int tier, const oxi_shunt_wait *wait,
+                                size_t count) {
+    const int bottom =
+        OXI_SHUNT_HIGH + 24 + OXI_LANES * OXI_SHUNT_LANE_HIGH + (tier + 1) * OXI_SHUNT_TIER_HIGH;
+    double most = 0, now = 0, since = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (wait[i].tier == tier) now += wait[i].bytes;
+        if (now > most) most = now;
+    }
+    bool ok = fprintf(d->file,
+                      "<text x=\"2\" y=\"%d\" font-size=\"10\">waits on the %s, at most %.0f bytes</text>\n",
+                      bottom - OXI_SHUNT_TIER_HIGH + 16, tier ? "disk" : "host", most) > 0;
+    now = 0;
+    for (size_t i = 0; i < count && ok; i++) {
+        const double high = (OXI_SHUNT_TIER_HIGH - 22) * now / (most > 0 ? most : 1);
+        if (wait[i].tier != tier) continue;
+        if (now > 0.5 && wait[i].at > since)
+            ok = oxi_shunt_draw(d, since * d->across, bottom - high, (wait[i].at - since) * d->across, high,
+                                tier ? "#b279a2" : "#4c78a8", tier ? "KiB on the disk" : "KiB on the host",
+                                (int)(now / 1024));
+        now += wait[i].bytes;
+        since = wait[i].at;
+    }
+    return ok;
+}
+
+static bool oxi_shunt_draw_tiers(const oxi_shunt_drawing *d) {
+    const size_t segments = (size_t)d->plan->segment_count;
+    uint8_t(*lane)[2] = (uint8_t(*)[2])oxi_shunt_list(segments, sizeof *lane);
+    oxi_shunt_wait *wait = (oxi_shunt_wait *)oxi_shunt_list(4 * segments, sizeof *wait);
+    bool ok = lane && wait;
+    for (int32_t i = 0; i < d->plan->instruction_count && ok; i++) {
+        const oxi_shunt_instruction *in = &d->plan->instruction[i];
+        if (in->action != OXI_ACT_NODE) lane[in->segment][in->action == OXI_ACT_SAVE] = in->lane;
+    }
+    const size_t count = ok ? oxi_shunt_draw_waits(d, (const uint8_t(*)[2])lane, wait) : 0;
+    for (int tier = 0; tier < 2 && ok; tier++) ok = oxi_shunt_draw_tier(d, tier, wait, count);
+    oxi_shunt_unlist(lane, segments, sizeof *lane);
+    oxi_shunt_unlist(wait, 4 * segments, sizeof *wait);
+    return ok;
+}
+
 static bool oxi_shunt_dump_drawing(FILE *file, const oxi_shunt_plan *plan) {
     oxi_shunt_drawing d;
     size_t segments = (size_t)plan->segment_count, slots = (size_t)plan->slot_count;
@@ -138,9 +218,11 @@ static bool oxi_shunt_dump_drawing(FILE *file, const oxi_shunt_plan *plan) {
              "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
              "<text x=\"2\" y=\"12\" font-size=\"11\">memory of the device, %llu bytes, over %.3f ms: "
              "gray is pinned, blue weights, orange made by the step, green changed by it</text>\n",
-             OXI_SHUNT_WIDE, OXI_SHUNT_HIGH + 24 + OXI_LANES * OXI_SHUNT_LANE_HIGH,
+             OXI_SHUNT_WIDE,
+             OXI_SHUNT_HIGH + 28 + OXI_LANES * OXI_SHUNT_LANE_HIGH + 2 * OXI_SHUNT_TIER_HIGH,
              (unsigned long long)plan->peak, 1e3 * plan->simulated) > 0;
-    ok = ok && oxi_shunt_draw_memory(&d) && oxi_shunt_draw_lanes(&d) && fprintf(file, "</svg>\n") > 0;
+    ok = ok && oxi_shunt_draw_memory(&d) && oxi_shunt_draw_lanes(&d) && oxi_shunt_draw_tiers(&d);
+    ok = ok && fprintf(file, "</svg>\n") > 0;
     oxi_shunt_unlist(d.begin, 2 * segments, sizeof *d.begin);
     return ok;
 }
