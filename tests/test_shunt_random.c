@@ -12,6 +12,24 @@ typedef struct totals {
     int64_t plans, replays, steps, recomputed;
 } totals;
 
+/* Takes what is measured when a shunt first runs: in blocks of 16 MiB, which are no budget's. */
+static void run_first(ox_shunt *shunt) {
+    OX_SCOPE {
+        ox_tensor *x = ox_to(ox_ones(OX_SHAPE(8, 8), OX_F32), ox_shunt_device(shunt));
+        CHECK(ox_item(ox_sum(ox_add(x, x), OX_ALL_DIMS, false)) == 128);
+    }
+    ox_memory_reset_peak();
+}
+
+/* Bytes that the pool handed out at most, beside those of before: the budgets, and what operations and the
+ * planner need. Where the host has a budget the disk is measured with a block of 16 MiB on the way. */
+static void check_pool(const ox_shunt_desc *desc, size_t before, uint64_t seed) {
+    const size_t beside = (size_t)(desc->host_bytes > 0 ? 19 : 2) << 20;
+    const size_t taken = ox_memory_get_stats().bytes_peak - before;
+    CHECK_MSG(desc->device_bytes == 0 || taken <= desc->device_bytes + desc->host_bytes + beside,
+              "seed %llu: %llu bytes of the pool", (unsigned long long)seed, (unsigned long long)taken);
+}
+
 /* Whether pass after pass has the bits of the CPU's. */
 static void run_seed(uint64_t seed, totals *t) {
     enum { PASSES = 4 };
@@ -29,7 +47,10 @@ static void run_seed(uint64_t seed, totals *t) {
     desc.spill = spill_folder();
     run_passes(&p, ox_cpu(), wanted, PASSES);
     ox_shunt *shunt = ox_shunt_open(&desc);
+    const size_t before = ox_memory_get_stats().bytes_in_use;
+    run_first(shunt);
     check_passes(&p, shunt, live, wanted, PASSES);
+    check_pool(&desc, before, seed);
     ox_shunt_stats s = ox_shunt_get_stats(shunt);
     CHECK_MSG(desc.device_bytes == 0 || s.device_peak <= desc.device_bytes, "seed %llu: %llu of %llu bytes",
               (unsigned long long)seed, (unsigned long long)s.device_peak,
