@@ -162,13 +162,15 @@ static bool oxi_shunt_draw_tier(const oxi_shunt_drawing *d, int tier, const oxi_
         OXI_SHUNT_HIGH + 24 + OXI_LANES * OXI_SHUNT_LANE_HIGH + (tier + 1) * OXI_SHUNT_TIER_HIGH;
     double most = 0, now = 0, since = 0;
     for (size_t i = 0; i < count; i++) {
-        if (wait[i].tier == tier) now += wait[i].bytes;
-        if (now > most) most = now;
+        if (wait[i].tier != tier) continue;
+        if (now > most && wait[i].at > since) most = now;
+        now += wait[i].bytes;
+        since = wait[i].at;
     }
     bool ok = fprintf(d->file,
                       "<text x=\"2\" y=\"%d\" font-size=\"10\">waits on the %s, at most %.0f bytes</text>\n",
                       bottom - OXI_SHUNT_TIER_HIGH + 16, tier ? "disk" : "host", most) > 0;
-    now = 0;
+    now = since = 0;
     for (size_t i = 0; i < count && ok; i++) {
         const double high = (OXI_SHUNT_TIER_HIGH - 22) * now / (most > 0 ? most : 1);
         if (wait[i].tier != tier) continue;
