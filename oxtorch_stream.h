@@ -5138,8 +5138,8 @@ in->action==OXI_ACT_LOAD?"load":"save",(int)in->item,(unsigned long long)plan->s
 (unsigned long long)plan->known[in->item].room,
 (int)plan->segment[in->segment].first,(int)plan->segment[in->segment].last)>0;}
 return ok;}
-enum{OXI_SHUNT_WIDE=1200,OXI_SHUNT_HIGH=400,OXI_SHUNT_LANE_HIGH=22};typedef struct oxi_shunt_drawing{
-FILE*file;const oxi_shunt_plan*plan;double across,up;
+enum{OXI_SHUNT_WIDE=1200,OXI_SHUNT_HIGH=400,OXI_SHUNT_LANE_HIGH=22,OXI_SHUNT_TIER_HIGH=70};
+typedef struct oxi_shunt_drawing{FILE*file;const oxi_shunt_plan*plan;double across,up;
 double*begin,*end;}oxi_shunt_drawing;
 static bool oxi_shunt_draw(const oxi_shunt_drawing*d,double x,double y,double wide,double high,
 const char*color,const char*text,int number){return fprintf(d->file,
@@ -5178,6 +5178,47 @@ ok=oxi_shunt_draw(d,in->start*d->across,OXI_SHUNT_HIGH+24 +in->lane*OXI_SHUNT_LA
 in->seconds*d->across,8,colors[in->lane],in->action==OXI_ACT_NODE?"call":"item",
 in->action==OXI_ACT_NODE?(int)in->node:(int)in->item);}
 return ok;}
+typedef struct oxi_shunt_wait{double at,bytes;
+int tier;}oxi_shunt_wait;static int oxi_shunt_wait_compare(const void*a,const void*b){
+const oxi_shunt_wait*x=(const oxi_shunt_wait*)a,*y=(const oxi_shunt_wait*)b;
+return x->at<y->at?-1:x->at>y->at;}
+static size_t oxi_shunt_draw_waits(const oxi_shunt_drawing*d,const uint8_t(*lane)[2],oxi_shunt_wait*wait){
+const oxi_shunt_plan*plan=d->plan;size_t count=0;for(int32_t g=0;g<plan->segment_count;g++){
+const oxi_shunt_segment*one=&plan->segment[g];const double bytes=(double)plan->known[one->item].room;
+const bool first=g==0||one[-1].item!=one->item,last=g+1==plan->segment_count||one[1].item!=one->item;
+for(int after=0;after<2;after++){uint8_t from=after&&lane[g][1]?lane[g][1]:lane[g][0];
+if(from==0||(after&&(!last||one->stays||one->dies)))continue;
+const double before=first?0:d->end[g-1];
+const oxi_shunt_wait begin={after?d->end[g]:before,bytes,from==OXI_LANE_DISK},
+end={after?plan->simulated:d->begin[g],-bytes,begin.tier};
+wait[count++]=begin;wait[count++]=end;}}
+qsort(wait,count,sizeof*wait,oxi_shunt_wait_compare);return count;}
+static bool oxi_shunt_draw_tier(const oxi_shunt_drawing*d,int tier,const oxi_shunt_wait*wait,size_t count){
+const int bottom=OXI_SHUNT_HIGH+24 +OXI_LANES*OXI_SHUNT_LANE_HIGH+(tier+1)*OXI_SHUNT_TIER_HIGH;
+double most=0,now=0,since=0;
+for(size_t i=0;i<count;i++){if(wait[i].tier!=tier)continue;
+if(now>most&&wait[i].at>since)most=now;
+now+=wait[i].bytes;since=wait[i].at;}
+bool ok=fprintf(d->file,
+"<text x=\"2\" y=\"%d\" font-size=\"10\">waits on the %s, at most %.0f bytes</text>\n",
+bottom-OXI_SHUNT_TIER_HIGH+16,tier?"disk":"host",most)>0;
+now=since=0;for(size_t i=0;i<count&&ok;i++){const double high=(OXI_SHUNT_TIER_HIGH-22)*now/(most>0?most:1);
+if(wait[i].tier!=tier)continue;
+if(now>0.5&&wait[i].at>since)
+ok=oxi_shunt_draw(d,since*d->across,bottom-high,(wait[i].at -since)*d->across,high,
+tier?"#b279a2":"#4c78a8",tier?"KiB on the disk":"KiB on the host",(int)(now/1024));
+now+=wait[i].bytes;since=wait[i].at;}
+return ok;}
+static bool oxi_shunt_draw_tiers(const oxi_shunt_drawing*d){
+const size_t segments=(size_t)d->plan->segment_count;
+uint8_t(*lane)[2]=(uint8_t(*)[2])oxi_shunt_list(segments,sizeof*lane);
+oxi_shunt_wait*wait=(oxi_shunt_wait*)oxi_shunt_list(4*segments,sizeof*wait);bool ok=lane&&wait;
+for(int32_t i=0;i<d->plan->instruction_count&&ok;i++){
+const oxi_shunt_instruction*in=&d->plan->instruction[i];
+if(in->action!=OXI_ACT_NODE)lane[in->segment][in->action==OXI_ACT_SAVE]=in->lane;}
+const size_t count=ok?oxi_shunt_draw_waits(d,(const uint8_t(*)[2])lane,wait):0;
+for(int tier=0;tier<2&&ok;tier++)ok=oxi_shunt_draw_tier(d,tier,wait,count);
+oxi_shunt_unlist(lane,segments,sizeof*lane);oxi_shunt_unlist(wait,4*segments,sizeof*wait);return ok;}
 static bool oxi_shunt_dump_drawing(FILE*file,const oxi_shunt_plan*plan){oxi_shunt_drawing d;
 size_t segments=(size_t)plan->segment_count,slots=(size_t)plan->slot_count;
 double(*slot)[2]=(double(*)[2])oxi_shunt_list(slots,sizeof*slot);
@@ -5189,11 +5230,11 @@ ok=ok&&fprintf(file,
 "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\">\n"
 "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
 "<text x=\"2\" y=\"12\" font-size=\"11\">memory of the device, %llu bytes, over %.3f ms: "
-"gray is pinned, blue weights, orange made by the step, green changed by it</text>\n",
-OXI_SHUNT_WIDE,OXI_SHUNT_HIGH+24 +OXI_LANES*OXI_SHUNT_LANE_HIGH,
+"gray is pinned, blue weights, orange made by the step, green changed by it</text>\n",OXI_SHUNT_WIDE,
+OXI_SHUNT_HIGH+28 +OXI_LANES*OXI_SHUNT_LANE_HIGH+2*OXI_SHUNT_TIER_HIGH,
 (unsigned long long)plan->peak,1e3*plan->simulated)>0;
-ok=ok&&oxi_shunt_draw_memory(&d)&&oxi_shunt_draw_lanes(&d)&&fprintf(file,"</svg>\n")>0;
-oxi_shunt_unlist(d.begin,2*segments,sizeof*d.begin);return ok;}
+ok=ok&&oxi_shunt_draw_memory(&d)&&oxi_shunt_draw_lanes(&d)&&oxi_shunt_draw_tiers(&d);
+ok=ok&&fprintf(file,"</svg>\n")>0;oxi_shunt_unlist(d.begin,2*segments,sizeof*d.begin);return ok;}
 OX_API ox_status ox_shunt_dump(ox_shunt*shunt,const char*path){
 if(!shunt||!path)return oxi_fail_missing(shunt?"shunt_dump: the path":"shunt_dump: the shunt");
 ox_status status=oxi_shunt_enter(shunt);if(status!=OX_OK)return status;
