@@ -21,10 +21,11 @@ static void run_first(ox_shunt *shunt) {
     ox_memory_reset_peak();
 }
 
-/* Bytes that the pool handed out at most, beside those of before: the budgets, and what operations and the
- * planner need. Where the host has a budget the disk is measured with a block of 16 MiB on the way. */
+/* Bytes that the pool handed out at most, beside those of before: the budgets, and what operations need, in
+ * each thread, and the planner. Where the host has a budget the disk is measured with a block of 16 MiB on
+ * the way. */
 static void check_pool(const ox_shunt_desc *desc, size_t before, uint64_t seed) {
-    const size_t beside = (size_t)(desc->host_bytes > 0 ? 19 : 2) << 20;
+    const size_t beside = (size_t)((desc->host_bytes > 0 ? 18 : 1) + ox_threads()) << 20;
     const size_t taken = ox_memory_get_stats().bytes_peak - before;
     CHECK_MSG(desc->device_bytes == 0 || taken <= desc->device_bytes + desc->host_bytes + beside,
               "seed %llu: %llu bytes of the pool", (unsigned long long)seed, (unsigned long long)taken);
