@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x0c8adb00
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x3925f1c8
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -17288,7 +17288,9 @@ if(status!=OX_OK||ox_numel(call->out[0])==0)return status;
 if(part&&part->whole){oxi_product_plan(&whole,part->whole);
 p.g.way=whole.g.way;}
 if(part)p.g.shared=part->shared;
-p.g.together=call->together;if(call->together&&p.g.way==OXI_WAY_FEW_ROWS&&a==call->together->calls->in[0])
+p.g.together=call->together;const oxi_call*first=call->together?call->together->calls:NULL;
+if(first&&p.g.way==OXI_WAY_FEW_ROWS&&a==first->in[0]&&
+oxi_takes_ratios(call->in[1]->dtype)==oxi_takes_ratios(first->in[1]->dtype))
 p.g.shared=&call->together->shared;
 oxi_repacked*held=oxi_product_hold(&p,a,b);p.g.a=oxi_ptr(a);p.g.b=oxi_ptr(b);p.g.c=oxi_ptr(call->out[0]);
 p.g.a_storage=a->storage;p.g.b_storage=b->storage;oxi_product_addend(&p.g,&p.form);
@@ -20907,7 +20909,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0xc8adb00
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x3925f1c8
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */

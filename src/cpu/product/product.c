@@ -290,7 +290,9 @@ static ox_status oxi_cpu_product(const oxi_call *call, const oxi_part *part) {
     }
     if (part) p.g.shared = part->shared;
     p.g.together = call->together;
-    if (call->together && p.g.way == OXI_WAY_FEW_ROWS && a == call->together->calls->in[0])
+    const oxi_call *first = call->together ? call->together->calls : NULL;
+    if (first && p.g.way == OXI_WAY_FEW_ROWS && a == first->in[0] &&
+        oxi_takes_ratios(call->in[1]->dtype) == oxi_takes_ratios(first->in[1]->dtype))
         p.g.shared = &call->together->shared;
     oxi_repacked *held = oxi_product_hold(&p, a, b);
     p.g.a = oxi_ptr(a);
