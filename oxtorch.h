@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x3925f1c8
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x8fedac78
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -20909,7 +20909,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x3925f1c8
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x8fedac78
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 /* >>cpu/simd/derived.inc */

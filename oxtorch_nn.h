@@ -75,7 +75,7 @@
 #ifndef OX_TORCH_NN_FILE
 #define OX_TORCH_NN_FILE "oxtorch_nn.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0xba87bd7a
+#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0x6e95b438
 
 #ifndef OX_TORCH_NN_H
 #define OX_TORCH_NN_H
@@ -4401,8 +4401,8 @@ static ox_status oxi_record_operands(oxi_node*node,const oxi_call*call,const oxi
 unsigned letters){ox_status status=OX_OK;
 for(int i=0;i<call->in_count&&status==OX_OK;i++){if(!call->in[i])continue;
 node->edges[i]=oxi_edge_copy(&edges[i]);oxi_outline_of(call->in[i],&node->operand[i]);
-oxi_saves((int)call->op,i);
-if(oxi_is_saved(letters,call,i))status=oxi_save_operand(&node->saved[i],call,i,&edges[i]);}
+if(!oxi_is_saved(letters,call,i))continue;
+oxi_saves((int)call->op,i);status=oxi_save_operand(&node->saved[i],call,i,&edges[i]);}
 return status;}
 static ox_status oxi_record(const oxi_call*call,const oxi_op_row*row,const oxi_edge*edges){
 const oxi_gradient_row*known=oxi_gradient_row_of(call->op);if(!known&&row->gradient==OXI_GRADIENT_yes)
@@ -4434,8 +4434,8 @@ if(edges!=few)oxi_free(edges,bytes);
 return status;}
 static ox_status oxi_record_results(oxi_node*node,const oxi_call*call,unsigned letters){
 ox_status status=OX_OK;for(int k=0;k<call->out_count&&status==OX_OK;k++){ox_tensor*t=call->out[k];
-oxi_outline_of(t,&node->result[k]);oxi_saves((int)call->op,call->in_count+k);
-if(letters>>(OXI_LETTER_RESULTS+k)&1)
+oxi_outline_of(t,&node->result[k]);if(!(letters>>(OXI_LETTER_RESULTS+k)&1))continue;
+oxi_saves((int)call->op,call->in_count+k);
 status=oxi_save_tensor(&node->saved[call->in_count+k],t,oxi_atomic_load(&t->storage->version),NULL);}
 return status;}
 static ox_status oxi_attach_results(oxi_node*node,const oxi_call*call){ox_status status=OX_OK;
@@ -5059,10 +5059,10 @@ if(status==OX_OK&&c->filled!=c->count)
 status=oxi_fail(OX_ERR_ARG,"checkpoint: run again, a checkpoint saves %d tensors, not %d",
 c->filled,c->count);
 return status;}
-static ox_status oxi_checkpoint_fill(oxi_checkpoint*c){ox_scope scope;if(!c->link){c->link=oxi_filled;
+static ox_status oxi_checkpoint_fill(oxi_checkpoint*c){if(!c->link){c->link=oxi_filled;
 c->next=*oxi_filled;if(c->next)c->next->link=&c->next;
 *oxi_filled=c;}
-scope=ox_scope_begin();ox_status status=oxi_checkpoint_run_again(c);ox_scope_end(&scope);
+ox_scope scope=ox_scope_begin();ox_status status=oxi_checkpoint_run_again(c);ox_scope_end(&scope);
 if(status!=OX_OK&&ox_error()==OX_OK)
 (void)oxi_fail(status,"checkpoint: run again, a checkpoint failed");
 return status;}
@@ -9748,7 +9748,7 @@ oxi_work work=oxi_work_begin("clip_grad_value_");for(int i=0;i<count&&status==OX
 ox_tensor*g=ox_gradient(parameters[i]);if(g&&!ox_clamp_(oxi_real_numbers(g),-most,most))status=ox_error();}
 (void)oxi_work_end(&work,NULL);(void)ox_set_grad_enabled(enabled);return status;}
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0xba87bd7a
+#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0x6e95b438
 #error "OX_TORCH_NN_FILE names another version of oxtorch_nn.h"
 #elif OXI_SECTION == 1 /* >>autograd/back/kernels.inc */
 #define OXI_WRITE(n,out,streams,OF)OXI_WRITE_AHEAD(n,out,streams,OF,OXI_NOTHING_AHEAD)

@@ -209,14 +209,13 @@ static ox_status oxi_checkpoint_run_again(oxi_checkpoint *c) {
 
 /* Fills the places, for the pass under way. */
 static ox_status oxi_checkpoint_fill(oxi_checkpoint *c) {
-    ox_scope scope;
     if (!c->link) {
         c->link = oxi_filled;
         c->next = *oxi_filled;
         if (c->next) c->next->link = &c->next;
         *oxi_filled = c;
     }
-    scope = ox_scope_begin();
+    ox_scope scope = ox_scope_begin();
     ox_status status = oxi_checkpoint_run_again(c);
     ox_scope_end(&scope);
     if (status != OX_OK && ox_error() == OX_OK)

@@ -233,8 +233,9 @@ static ox_status oxi_record_operands(oxi_node *node, const oxi_call *call, const
         if (!call->in[i]) continue;
         node->edges[i] = oxi_edge_copy(&edges[i]);
         oxi_outline_of(call->in[i], &node->operand[i]);
+        if (!oxi_is_saved(letters, call, i)) continue;
         oxi_saves((int)call->op, i);
-        if (oxi_is_saved(letters, call, i)) status = oxi_save_operand(&node->saved[i], call, i, &edges[i]);
+        status = oxi_save_operand(&node->saved[i], call, i, &edges[i]);
     }
     return status;
 }
@@ -292,10 +293,10 @@ static ox_status oxi_record_results(oxi_node *node, const oxi_call *call, unsign
     for (int k = 0; k < call->out_count && status == OX_OK; k++) {
         ox_tensor *t = call->out[k];
         oxi_outline_of(t, &node->result[k]);
+        if (!(letters >> (OXI_LETTER_RESULTS + k) & 1)) continue;
         oxi_saves((int)call->op, call->in_count + k);
-        if (letters >> (OXI_LETTER_RESULTS + k) & 1)
-            status = oxi_save_tensor(&node->saved[call->in_count + k], t,
-                                     oxi_atomic_load(&t->storage->version), NULL);
+        status = oxi_save_tensor(&node->saved[call->in_count + k], t, oxi_atomic_load(&t->storage->version),
+                                 NULL);
     }
     return status;
 }

@@ -197,7 +197,7 @@ typedef struct oxi_together {
     oxi_call *calls;
     int count, next;                 /* the first that is not begun */
     ox_status status;                /* of those that were */
-    oxi_shared shared;               /* of products whose first operand is the first call's */
+    oxi_shared shared;               /* of products that take the first call's first operand as it does */
     struct {
         int64_t tasks;
         oxi_lane_task task;
