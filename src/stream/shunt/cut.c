@@ -105,6 +105,10 @@ static ox_status oxi_shunt_split(ox_shunt *s, oxi_shunt_item *item, const int64_
     oxi_shunt_item **part = (oxi_shunt_item **)oxi_calloc((size_t)count, sizeof *part);
     bool made = part != NULL;
     size_t begin = 0;
+    if (item->valid && !item->lent && !item->file) { /* room for the parts: other copies go */
+        oxi_shunt_host_drop(s, item);
+        oxi_shunt_disk_drop(item);
+    }
     for (int64_t k = 0; k < count && made; k++) {
         size_t end = (size_t)ends[k];
         part[k] = oxi_shunt_part_new(s, item, begin, end - begin);
@@ -206,13 +210,13 @@ static bool oxi_shunt_falls_apart(const ox_shunt *s, const oxi_shunt_node *node,
     return own >= room / 4;
 }
 
-/* What fits runs whole, but for elementwise calls on what is in parts anyway, or may be. composite: an item
- * is in parts. */
+/* What fits runs whole, but for elementwise calls on what is in parts anyway, or may be, while there is room
+ * to make parts. composite: an item is in parts. */
 static bool oxi_shunt_is_cut_node(const ox_shunt *s, const oxi_shunt_node *node, bool *composite) {
     *composite = false;
     uint64_t room = oxi_shunt_node_room(node, composite);
-    return room > s->main_bytes || (*composite && oxi_shunt_is_elementwise(node->op)) ||
-           oxi_shunt_falls_apart(s, node, room);
+    if (room > s->main_bytes || s->cuts_least) return room > s->main_bytes;
+    return (*composite && oxi_shunt_is_elementwise(node->op)) || oxi_shunt_falls_apart(s, node, room);
 }
 
 /* Whether the step has to be looked at: any call is to be cut, or has an item in parts. */
@@ -711,12 +715,21 @@ static void oxi_shunt_note_whole(const ox_shunt *s, oxi_shunt_node *const *nodes
     }
 }
 
+/* Where there was no room for parts beside what they are parts of: only what does not fit is cut from then
+ * on. Whether the step may try again. */
+static bool oxi_shunt_cuts_less(ox_shunt *s, bool clean, ox_status status) {
+    if (status != OX_ERR_NOMEM || !clean || s->cuts_least || s->node_count > 0) return false;
+    ox_error_clear();
+    return s->cuts_least = true;
+}
+
 /* Runs what is pending, the nodes that are too large in pieces. */
 static ox_status oxi_shunt_step_cut(ox_shunt *s) {
     oxi_shunt_node **nodes = s->nodes;
     size_t room = s->node_room;
     int64_t count = s->node_count, from = 0, first = s->cut_from;
     ox_status status = OX_OK;
+    bool clean = ox_error() == OX_OK;
     s->nodes = NULL;
     s->node_room = 0;
     oxi_shunt_note_whole(s, nodes, count);
@@ -734,6 +747,8 @@ static ox_status oxi_shunt_step_cut(ox_shunt *s) {
         status = oxi_shunt_cut_list(s, nodes, from, end, cuts, &from);
         if (status == OX_OK)
             status = oxi_shunt_step(s);
+        else if (oxi_shunt_cuts_less(s, clean, status))
+            status = OX_OK;
         else
             oxi_shunt_drop_nodes(s);
     }

@@ -358,6 +358,7 @@ struct ox_shunt {
     int32_t table_count;
     int64_t step_number, cut_pass;
     int64_t cut_from;                /* calls before the pass, of all that cut.c has seen */
+    bool cuts_least;                 /* nothing that fits whole */
 
     uint64_t main_bytes, small_most; /* of the budget: the part that plans have; the largest small item */
     void *arena;                     /* of a host's device: a block of device_bytes */

@@ -501,23 +501,50 @@ static void oxi_shunt_order_late(oxi_shunt_replay *r) {
     for (int32_t i = 0; i < r->late_count; i++) r->awaited[r->late[i]] = true;
 }
 
-/* What is where the plan wants something else to be leaves; what is pinned comes to its place. */
-static ox_status oxi_shunt_settle_pins(ox_shunt *s, oxi_shunt_replay *r) {
-    const oxi_shunt_plan *plan = r->plan;
+/* What is where the plan wants something else to be leaves, but for what is pinned: `moves` to its place. */
+static ox_status oxi_shunt_settle_others(ox_shunt *s, const oxi_shunt_plan *plan, bool moves) {
     ox_status status = OX_OK;
     for (int64_t at = 0; at < s->resident[0].count && status == OX_OK;) {
         oxi_shunt_item *item = s->resident[0].item[at];
         const oxi_shunt_known *k = item->mark == s->step_number ? &plan->known[item->index] : NULL;
         bool stays = item->place >= plan->peak;
-        if (k && oxi_shunt_is_ahead(r->plan, item))
+        if (k && oxi_shunt_is_ahead(plan, item))
             stays = item->index == item->ahead_index;
         else if (k)
-            stays = k->pinned && k->place == item->place && item->valid;
+            stays = k->pinned && item->valid && (moves || k->place == item->place);
         if (stays)
             at++;
         else
             status = oxi_shunt_evict(s, item);
     }
+    return status;
+}
+
+/* What is pinned elsewhere than the plan before had it moves there within the device, as far as that is free
+ * or becomes so. */
+static ox_status oxi_shunt_shift_pins(ox_shunt *s, const oxi_shunt_plan *plan) {
+    ox_status status = OX_OK;
+    for (bool moved = true; moved && status == OX_OK;) {
+        moved = false;
+        for (int32_t i = 0; i < plan->item_count && status == OX_OK; i++) {
+            const oxi_shunt_known *k = &plan->known[i];
+            oxi_shunt_item *item = s->table[i];
+            bool shifts = k->pinned && item->storage && item->valid && item->place != k->place &&
+                          !oxi_shunt_is_ahead(plan, item) && oxi_shunt_is_free_for(s, item, k->place);
+            if (!shifts) continue;
+            status = oxi_shunt_shift(s, item, k->place);
+            moved = true;
+        }
+    }
+    return status;
+}
+
+/* What the plan pins comes to its place, and everything else that it has no place for leaves. */
+static ox_status oxi_shunt_settle_pins(ox_shunt *s, oxi_shunt_replay *r) {
+    const oxi_shunt_plan *plan = r->plan;
+    ox_status status = oxi_shunt_settle_others(s, plan, true);
+    if (status == OX_OK) status = oxi_shunt_shift_pins(s, plan);
+    if (status == OX_OK) status = oxi_shunt_settle_others(s, plan, false); /* in each other's way */
     for (int32_t i = 0; i < plan->item_count && status == OX_OK; i++) {
         s->table[i]->kind = plan->known[i].kind;
         s->table[i]->packs = plan->known[i].packs;

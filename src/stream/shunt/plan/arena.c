@@ -103,6 +103,33 @@ static ox_status oxi_shunt_lend_at(ox_shunt *s, oxi_shunt_item *item, uint64_t p
     return oxi_shunt_settle_at(s, item, place);
 }
 
+/* Whether nobody else lies where the item would at a place. */
+static bool oxi_shunt_is_free_for(const ox_shunt *s, const oxi_shunt_item *item, uint64_t place) {
+    const oxi_shunt_residents *list = &s->resident[oxi_shunt_part_of(s, place)];
+    uint64_t end = place + oxi_shunt_item_room(item);
+    int64_t at = oxi_shunt_resident_from(list, place);
+    if (at > 0 && oxi_shunt_end_of(list->item[at - 1]) > place) at--;
+    for (; at < list->count && list->item[at]->place < end; at++)
+        if (list->item[at] != item) return false;
+    return true;
+}
+
+/* To another place of the device, which is free for it. What is lent, or a GPU's, has its memory
+ * elsewhere. */
+static ox_status oxi_shunt_shift(ox_shunt *s, oxi_shunt_item *item, uint64_t place) {
+    if (s->compute->host && !item->lent) {
+        ox_storage *moved = oxi_shunt_storage_at(s, item, place);
+        if (!moved) return ox_error() != OX_OK ? ox_error() : OX_ERR_NOMEM;
+        oxi_storage_plain(item->storage);
+        memmove(moved->data, item->storage->data, item->bytes);
+        oxi_storage_release(item->storage);
+        item->storage = moved;
+    }
+    oxi_shunt_resident_remove(s, item);
+    item->place = place;
+    return oxi_shunt_resident_add(s, item); /* in the room that it had in the list */
+}
+
 /* ---- the window that costs the least ------------------------------------------------------------------- */
 
 static double oxi_shunt_move_seconds(const ox_shunt *s, size_t bytes, bool write);
