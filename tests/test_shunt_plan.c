@@ -137,20 +137,33 @@ static double least_so_far(oracle *r, int from) {
     return disk > r->compute ? disk : r->compute;
 }
 
+static bool try_packing(oracle *r, uint64_t pinned, int packing) {
+    bool fits = oxi_shunt_schedule_run(&r->p, &r->o, r->keep, pinned, packing, r->trial);
+    if (fits && r->trial->simulated < r->best) r->best = r->trial->simulated;
+    return fits;
+}
+
+/* All that plans know; where memory is in pieces in each, every way to take places at either end of it. */
+static void try_packings(oracle *r) {
+    enum { SIDES = 10 };
+    uint64_t pinned = oxi_shunt_pins_place(&r->p);
+    for (int late = 0; late <= OXI_PACK_LATE; late += OXI_PACK_LATE) {
+        bool fits = false;
+        for (int w = 0; w < OXI_PACKINGS; w++)
+            fits = try_packing(r, pinned, oxi_shunt_packings[w] | late) || fits;
+        int places = fits || r->trial->crowded < 0 ? 0 : r->trial->segment_count;
+        for (int sides = 0; places <= SIDES && sides < 1 << places >> 1; sides++)
+            (void)try_packing(r, pinned, OXI_PACK_SIDES | late | sides << (OXI_PACK_SIDES_AT + 1));
+    }
+}
+
 static void try_gaps(oracle *r, int from) {
     r->visits++;
     if (r->visits_most && r->visits > r->visits_most) return;
     if (least_so_far(r, from) >= r->best || !fits_so_far(r, from)) return;
     if (from == r->gap_count) {
         r->tries++;
-        uint64_t pinned = oxi_shunt_pins_place(&r->p);
-        for (int w = 0; w < 2 * OXI_PACKINGS; w++) {
-            int packing = w < OXI_PACKINGS ? oxi_shunt_packings[w]
-                                           : oxi_shunt_packings[w - OXI_PACKINGS] | OXI_PACK_LATE;
-            if (oxi_shunt_schedule_run(&r->p, &r->o, r->keep, pinned, packing, r->trial) &&
-                r->trial->simulated < r->best)
-                r->best = r->trial->simulated;
-        }
+        try_packings(r);
         return;
     }
     for (int keep = 1; keep >= 0; keep--) {
@@ -795,7 +808,9 @@ int main(int count, char **words) {
     test_exact(graphs > 100 ? graphs : 60, count > 2 ? strtoull(words[2], NULL, 10) : 1);
     test_exact(1, 7001717); /* memory in pieces, unless what stays over a slot lies at its end, */
     test_exact(1, 7003068); /* or what stays until the next one, */
-    test_exact(1, 7003006); /* or every other one */
+    test_exact(1, 7003006); /* or every other one, */
+    test_exact(1, 7301755); /* or each place at an end of its own: here a tensor read by two calls, */
+    test_exact(1, 7302107); /* and here whatever is in pieces with all other ways */
     test_figures();
     test_together();
     test_early();

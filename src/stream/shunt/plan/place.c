@@ -4,10 +4,12 @@
 
 /* The run that leaves the least; no load before its slot; loads in the order of their uses; large items from
  * the end of memory, small ones from its beginning, so that they do not cut what a large one will want; the
- * same of those that stay over a slot, or until the next one, and those that leave before; and from one
- * end and the other in turns, so that what one is made of and leaves has not cut what comes behind. */
+ * same of those that stay over a slot, or until the next one, and those that leave before; from one end and
+ * the other in turns, so that what one is made of and leaves has not cut what comes behind; and the end of
+ * each place given, a bit each, where there are few. */
 enum { OXI_PACK_TIGHT = 1, OXI_PACK_LATE = 2, OXI_PACK_RING = 4, OXI_PACK_APART = 8, OXI_PACK_LONG = 16 };
-enum { OXI_PACK_NEXT = 32, OXI_PACK_TURNS = 64, OXI_PACKINGS = 8 };
+enum { OXI_PACK_NEXT = 32, OXI_PACK_TURNS = 64, OXI_PACK_SIDES = 128, OXI_PACKINGS = 8 };
+enum { OXI_PACK_SIDES_AT = 8, OXI_PACK_SIDES_MOST = 20 }; /* the bits, from the first place on, and so many */
 static const int oxi_shunt_packings[OXI_PACKINGS] = {
     0, OXI_PACK_TIGHT, OXI_PACK_RING, OXI_PACK_RING | OXI_PACK_TIGHT, OXI_PACK_APART, OXI_PACK_LONG,
     OXI_PACK_NEXT, OXI_PACK_TURNS};

@@ -382,12 +382,34 @@ static void oxi_shunt_moves_gap(const oxi_shunt_search *s, int32_t a, int32_t i,
     if (a + 1 < o->first[i + 1] && o->use[a + 1] & 1) oxi_shunt_moves_load(s, i, written, m);
 }
 
-/* The way at hand with all packings. */
-static void oxi_shunt_walk_packings(oxi_shunt_search *s, oxi_shunt_gaps *gaps) {
-    for (int w = 0; w < 2 * OXI_PACKINGS && gaps->left > 0; w++) {
-        s->packing = oxi_shunt_packings[w % OXI_PACKINGS] | (w >= OXI_PACKINGS ? OXI_PACK_LATE : 0);
+/* The way at hand, which fits but for memory in pieces: each place at either end, but for the first one,
+ * which may as well be at the beginning; some of the ways to do so where there are many. */
+static void oxi_shunt_walk_sides(oxi_shunt_search *s, oxi_shunt_gaps *gaps, bool late) {
+    enum { ALL = 8, SOME = 1 << (ALL - 1) };
+    int32_t places = s->trial->segment_count;
+    int64_t improved = s->improved;
+    for (int32_t w = 1; w < SOME && gaps->left > 0 && s->improved == improved; w++) {
+        int32_t sides = w << 1;
+        if (places <= ALL && sides >= 1 << places) break;
+        if (places > ALL) sides = (int32_t)(oxi_shunt_mix(17, (uint64_t)w) >> 44);
+        s->packing = OXI_PACK_SIDES | (late ? OXI_PACK_LATE : 0) | sides << OXI_PACK_SIDES_AT;
         gaps->left--;
         (void)oxi_shunt_run_trial(s);
+    }
+}
+
+/* The way at hand with all packings. */
+static void oxi_shunt_walk_packings(oxi_shunt_search *s, oxi_shunt_gaps *gaps) {
+    for (int late = 0; late < 2; late++) {
+        bool better = false, crowded = false;
+        for (int w = 0; w < OXI_PACKINGS && gaps->left > 0; w++) {
+            s->packing = oxi_shunt_packings[w] | (late ? OXI_PACK_LATE : 0);
+            gaps->left--;
+            bool is = oxi_shunt_run_trial(s);
+            better = better || is;
+            crowded = crowded || (!is && s->trial->crowded >= 0);
+        }
+        if (crowded && !better) oxi_shunt_walk_sides(s, gaps, late == 1);
     }
 }
 
@@ -486,7 +508,9 @@ static void oxi_shunt_shake(oxi_shunt_search *s, const oxi_shunt_gaps *gaps) {
         }
         s->placing.pinned_bytes = oxi_shunt_pins_place(s->p);
         if (s->placing.pinned_bytes > s->p->capacity) continue;
-        s->packing = oxi_shunt_packings[t % OXI_PACKINGS] | (t / OXI_PACKINGS % 2 ? OXI_PACK_LATE : 0);
+        int packing = t % (OXI_PACKINGS + 1), sides = (int)(s->random >> 44) << OXI_PACK_SIDES_AT;
+        s->packing = (packing < OXI_PACKINGS ? oxi_shunt_packings[packing] : OXI_PACK_SIDES | sides) |
+                     (t / (OXI_PACKINGS + 1) % 2 ? OXI_PACK_LATE : 0);
         (void)oxi_shunt_run_trial(s);
     }
 }

@@ -38,7 +38,7 @@ typedef struct oxi_shunt_schedule {
     double *finish[OXI_LANES], lane_end[OXI_LANES];
     uint64_t host_left;
     int packing;
-    bool turn;  /* the next place is at the end of memory, with OXI_PACK_TURNS */
+    int32_t taken; /* places so far: every other is at the end of memory, with OXI_PACK_TURNS */
     bool tight; /* places are those that leave the least, at the beginnings of free runs */
 } oxi_shunt_schedule;
 
@@ -287,7 +287,7 @@ static bool oxi_shunt_fit_at(const oxi_shunt_schedule *s, int32_t first, uint64_
 /* Whether a fit is a better one: tight, of the run that it leaves the least of, else the one that is free the
  * earliest; apart and long, the first one. Of those that are alike the first. */
 static bool oxi_shunt_fit_beats(const oxi_shunt_schedule *s, const oxi_shunt_fit *x, const oxi_shunt_fit *y) {
-    const int ends = OXI_PACK_APART | OXI_PACK_LONG | OXI_PACK_NEXT | OXI_PACK_TURNS;
+    const int ends = OXI_PACK_APART | OXI_PACK_LONG | OXI_PACK_NEXT | OXI_PACK_TURNS | OXI_PACK_SIDES;
     if (s->packing & ends) return x->place < y->place;
     if (s->tight && x->run_left != y->run_left) return x->run_left < y->run_left;
     if (!s->tight && x->free_at != y->free_at) return x->free_at < y->free_at;
@@ -359,15 +359,22 @@ static bool oxi_shunt_fit_best(const oxi_shunt_schedule *s, int bin, bool end, u
     return found;
 }
 
+/* Whether the next place, an item's, is at the end of memory. */
+static bool oxi_shunt_takes_end(const oxi_shunt_schedule *s, const oxi_shunt_segment *g) {
+    enum { LARGE = 16 };
+    bool large = s->p->known[g->item].room > (s->p->capacity - s->plan->pinned_bytes) / LARGE;
+    int packing = s->packing, slots = g->last - g->first;
+    int side = packing >> (OXI_PACK_SIDES_AT + s->taken % OXI_PACK_SIDES_MOST) & 1;
+    return (packing & OXI_PACK_APART && large) || (packing & OXI_PACK_LONG && slots > 1) ||
+           (packing & OXI_PACK_NEXT && slots > 0) || (packing & OXI_PACK_TURNS && s->taken % 2 == 1) ||
+           (packing & OXI_PACK_SIDES && side == 1);
+}
+
 /* The place of an item from now on, and the clock that its bytes wait for. False: no memory; nowhere is
  * `crowded`, and what comes behind it may go on to see where else there is none. */
 static bool oxi_shunt_take_place(oxi_shunt_schedule *s, double now, oxi_shunt_segment *g, int32_t *clock) {
-    enum { LARGE = 16 };
     uint64_t room = s->p->known[g->item].room;
-    bool large = room > (s->p->capacity - s->plan->pinned_bytes) / LARGE;
-    int packing = s->packing, slots = g->last - g->first;
-    bool end = (packing & OXI_PACK_APART && large) || (packing & OXI_PACK_LONG && slots > 1) ||
-               (packing & OXI_PACK_NEXT && slots > 0) || (packing & OXI_PACK_TURNS && s->turn);
+    bool end = oxi_shunt_takes_end(s, g);
     oxi_shunt_fit best;
     memset(&best, 0, sizeof best);
     bool found = oxi_shunt_fit_best(s, 0, end, room, now, false, &best);
@@ -375,7 +382,7 @@ static bool oxi_shunt_take_place(oxi_shunt_schedule *s, double now, oxi_shunt_se
         if (s->bin[bin] >= 0) found = oxi_shunt_fit_best(s, bin, end, room, now, found, &best);
     s->block_of[g->item] = -1;
     s->placed += room;
-    s->turn = !s->turn;
+    s->taken++;
     s->crowded = s->crowded || !found;
     return !found || oxi_shunt_occupy(s, &best, end, room, g, clock);
 }
