@@ -1,9 +1,8 @@
 /* Products of many rows of activations with weights of block types, in integers.
  * Activations are quantized to int8 once; each task unpacks its rows of weights, a piece of k at a time,
- * into a panel that stays in the first cache, and takes it against all activations. Nothing of the weights
- * is kept, so memory holds the file alone. Where a tier multiplies 16 bits by 16, both sides have one scale
- * for 256 numbers, of which weights keep 12 bits and activations 13. Called by cpu/product/blocks.c; the
- * panels and their kernels are those of kernels/codes.inc. */
+ * into a panel that stays in the first cache, and takes it against all activations; no weights are kept.
+ * Where a tier multiplies 16 bits by 16, both sides have one scale for 256 numbers, of which weights keep 12
+ * bits and activations 13. Called by cpu/product/blocks.c; kernels are those of kernels/codes.inc. */
 
 enum {
     OXI_CODE_ROWS_MOST = 512,     /* rows of activations of one round */
@@ -22,7 +21,7 @@ static const oxi_code_type oxi_code_types[] = {
     {OX_Q5_K, 0, 31, 32},   {OX_Q6_K, 32, 63, 16},  {OX_IQ4_NL, 128, 255, 32}, {OX_IQ4_XS, 128, 255, 32},
     {OX_MXFP4, 12, 24, 32}, {OX_NVFP4, 12, 24, 16}, {OX_TQ1_0, 1, 2, 32},     {OX_TQ2_0, 1, 3, 32},
     {OX_Q1_0, 1, 2, 32},    {OX_Q2_0, 1, 3, 32},    {OX_IQ1_S, 9, 18, 32},    {OX_IQ1_M, 9, 18, 16},
-    {OX_DTYPE_NONE, 128, 255, 16},
+    {OX_Q8_1, 128, 255, 32}, {OX_DTYPE_NONE, 128, 255, 16},
 };
 
 static const oxi_code_type *oxi_code_type_of(ox_dtype dtype) {
