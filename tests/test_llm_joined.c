@@ -14,12 +14,15 @@ static void test_stacks(void) {
         add(&p, "model.L_module.layers.1.attn.gqkv_proj.weight", 16, 8);
         add(&p, "model.H_module.layers.1.mlp.gate_up_proj.weight", 12, 8);
         add(&p, "model.H_module.layers.0.self_attn.gate_proj.weight", 4, 8);
-        for (int i = 0; i < 2; i++) { /* as it is saved, and as it was given */
-            ox_file *file = convert_as(
-                &p, config,
-                i ? "\"num_hidden_layers\":2,\"H_cycles\":2,\"L_cycles\":3,\"initializer_range\":0.5"
-                  : "\"num_hidden_layers\":16,\"num_layers_per_stack\":2,\"H_cycles\":2,\"L_cycles\":3,"
-                    "\"embedding_scale\":2");
+        static const char *const facts[] = { /* as it is saved, as it was given, without what is usual */
+            "\"num_hidden_layers\":16,\"num_layers_per_stack\":2,\"H_cycles\":2,\"L_cycles\":3,"
+            "\"embedding_scale\":2",
+            "\"num_hidden_layers\":2,\"H_cycles\":2,\"L_cycles\":3,\"initializer_range\":0.5",
+            "\"num_hidden_layers\":2,\"L_cycles\":null,\"embedding_scale\":2",
+            "\"num_hidden_layers\":2,\"H_cycles\":2,\"embedding_scale\":2",
+            "\"num_layers_per_stack\":2,\"L_cycles\":3,\"embedding_scale\":2"};
+        for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+            ox_file *file = convert_as(&p, config, facts[i]);
             has_int(file, "hrm_text.block_count", 16);
             has_int(file, "hrm_text.hrm.layers_per_stack", 2);
             has_int(file, "hrm_text.hrm.l_cycles", 3);
