@@ -313,6 +313,14 @@ static void test_latent(void) {
     has_float(file, "deepseek2.rope.scaling.yarn_log_multiplier", 0.05);
     const double full = 0.1 * log(4) + 1, half = 0.05 * log(4) + 1;
     has_float(file, "deepseek2.rope.scaling.yarn_attn_factor", full / half / full);
+    has_float(file, "deepseek2.expert_weights_scale", 2.5); /* where nothing is said */
+    ox_file_close(file);
+    make_model("{\"model_type\":\"glm_moe_dsa\"," LLAMA_SIZES ",\"kv_lora_rank\":4,\"q_lora_rank\":null,"
+               "\"qk_nope_head_dim\":3,\"qk_rope_head_dim\":2,\"v_head_dim\":2,\"n_routed_experts\":4,"
+               "\"num_nextn_predict_layers\":1}",
+               &p);
+    file = convert(NULL);
+    has_float(file, "glm-dsa.expert_weights_scale", 2.5);
     ox_file_close(file);
 }
 
