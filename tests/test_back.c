@@ -7,6 +7,7 @@
 #include "oxtorch_nn.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* A tensor of that layout; the numbers of `values`, but where several elements share memory: other ones. */
 static ox_tensor *laid_out(layout l, ox_tensor *values, ox_dtype dtype) {
@@ -116,6 +117,50 @@ static void test_function_ends(void) {
                           functions[f].row, ends[i], g[i]);
             }
         }
+}
+
+static long double gelu_slope(long double x) {
+    return 0.5L * erfcl(-x * 0.70710678118654752440L) + x * 0.39894228040143267794L * expl(-x * x / 2);
+}
+static long double logistic_slope(long double x, long double u, long double slope) {
+    long double s = 1 / (1 + expl(-u));
+    return s + x * s * (1 - s) * slope;
+}
+static long double gelu_tanh_slope(long double x) {
+    return logistic_slope(x, 1.59576912160573071176L * (x + 0.044715L * x * x * x),
+                          1.59576912160573071176L * (1 + 0.134145L * x * x));
+}
+static long double silu_slope(long double x) { return logistic_slope(x, x, 1); }
+
+/* Every 3,001st float of either sign from 2^-31 to 100: off by one part in 2^23 of the largest gradient at
+ * most, and where gelu's slope changes its sign by little of what it is there. */
+static void test_function_accuracy(void) {
+    static long double (*const slopes[])(long double) = {gelu_slope, gelu_tanh_slope, silu_slope};
+    enum { MOST = 220000 };
+    float *at = (float *)malloc(MOST * sizeof *at);
+    int64_t count = 0;
+    for (uint32_t bits = 0x30000000; at && bits < 0x42c80000 && count + 2 <= MOST; bits += 3001, count += 2) {
+        memcpy(&at[count], &bits, sizeof bits);
+        at[count + 1] = -at[count];
+    }
+    CHECK(at && count + 2 < MOST);
+    for (int f = 0; f < 3 && at; f++)
+        OX_SCOPE {
+            ox_tensor *x = ox_requires_grad_(ox_from_data(at, OX_SHAPE(count), OX_F32), true), *got;
+            gradients(functions[f].f, NULL, &x, 1, ox_full(OX_SHAPE(count), 1, OX_F32), false, &got);
+            const float *g = (const float *)ox_data(got);
+            double most = 0, ratio = 0;
+            for (int64_t i = 0; i < count; i++) {
+                long double wanted = slopes[f]((long double)at[i]);
+                double off = (double)fabsl((long double)g[i] - wanted), size = (double)fabsl(wanted);
+                if (off > most) most = off;
+                bool near_zero = f < 2 && fabsf(at[i] + 0.75f) < 0.1f && size > 1e-4;
+                if (near_zero && off / size > ratio) ratio = off / size;
+            }
+            CHECK_MSG(most <= (f < 2 ? 1.2e-7 : 1.5e-7), "%s: off by %g", functions[f].row, most);
+            CHECK_MSG(ratio <= 1e-4, "%s: near 0 off by %g of it", functions[f].row, ratio);
+        }
+    free(at);
 }
 
 /* ---- softmax and norms --------------------------------------------------------------------------------- */
@@ -569,6 +614,7 @@ int main(void) {
     ox_manual_seed(5);
     test_functions();
     test_function_ends();
+    test_function_accuracy();
     test_rows();
     test_channels();
     test_two_dims();

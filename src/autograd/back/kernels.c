@@ -29,9 +29,10 @@ typedef struct oxi_cell_row {
 } oxi_cell_row;
 
 typedef struct oxi_back_kernels {
-    void (*silu)(int64_t n, const float *g, const float *x, float *out, bool streams);
-    void (*gelu_tanh)(int64_t n, const float *g, const float *x, float *out, bool streams);
-    void (*gelu)(int64_t n, const float *g, const float *x, float *out, bool streams);
+    int picks, degree; /* of the table that gelu takes, for either formula; step: between its intervals */
+    float step;
+    void (*silu)(int64_t n, const float *g, const float *x, float *out, bool streams, const float *table);
+    void (*gelu)(int64_t n, const float *g, const float *x, float *out, bool streams, const float *table);
     /* (g - along) y; g - e^y along */
     void (*softmax)(int64_t n, const float *g, const float *y, float along, float *out, bool streams);
     float (*softmax_next)(int64_t n, const float *g, const float *y, float along, float *out,
