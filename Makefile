@@ -46,7 +46,7 @@ DEPEND = -MMD -MP -MF $@.d
 FUZZ_SECONDS ?= 20
 
 # The most that oxtorch.h may have: whoever copies it into a repository keeps it there, and compilers read it
-# seventeen times (tools/amalgamate.c).
+# nine times (tools/amalgamate.c).
 HEADER_BYTES_MAX = 1500000
 
 # oxtorch.h first: the other headers stand on it.

@@ -194,23 +194,5 @@ OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
 
 /* ---- bytes: in registers of 16, as sse2 has them: most of its kernels of block types stay in use ---- */
 #define OXI_BYTES_BELOW 1
-#include "cpu/simd/bytes_x86.inc"
-#include "cpu/simd/bytes128.inc"
-
-/* ---- codes ---- */
-#define oxi_avx_vq oxi_avx_vb
-#define oxi_avx_vqw oxi_avx_vb
-#define oxi_avx_vq_load oxi_avx_vb_load
-#define oxi_avx_vq_weights oxi_avx_vb_load
-OXI_INLINE vq vq_zero(void) { return vb_pair(vrs_zero(), vrs_zero()); }
-OXI_INLINE vq vq_spread(const void *p) { return vb_pair(vr_spread(p), vr_spread(p)); }
-#define oxi_avx_vq_step(sums, w, x, way) \
-    OXI_MULTIPLY_ADD("x", sums.low, w.low, x.low, way) \
-    OXI_MULTIPLY_ADD("x", sums.high, w.high, x.high, way)
-OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
-    if (way == OXI_CODES_BYTES)
-        sums = vb_pair(_mm_madd_epi16(sums.low, ratio.low), _mm_madd_epi16(sums.high, ratio.high));
-    return _mm256_cvtepi32_ps(_mm256_insertf128_si256(_mm256_castsi128_si256(sums.low), sums.high, 1));
-}
 
 #endif

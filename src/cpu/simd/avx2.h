@@ -108,24 +108,5 @@ OXI_INLINE void vm_store_bool(uint8_t *p, vm a) { vi_store_8(p, vi_srl(vf_as_vi(
 #define oxi_avx2_vb_sub oxi_avx2_vr_sub
 #define oxi_avx2_vb_right oxi_avx2_vr_right
 #define oxi_avx2_vb_left oxi_avx2_vr_left
-#include "cpu/simd/bytes_x86.inc"
-
-/* ---- codes ---- */
-#define oxi_avx2_vq oxi_avx2_vr
-#define oxi_avx2_vqw oxi_avx2_vr
-#define oxi_avx2_vq_zero oxi_avx2_vrs_zero
-#define oxi_avx2_vq_load oxi_avx2_vr_load
-#define oxi_avx2_vq_weights oxi_avx2_vr_load
-#define oxi_avx2_vq_spread oxi_avx2_vr_spread
-#if OXI_AVX_VNNI
-#define oxi_avx2_vq_step(sums, w, x, way) \
-    if (way == OXI_CODES_DOT) OXI_VNNI("vpdpbusd", sums, w, x); \
-    else OXI_MULTIPLY_ADD("x", sums, w, x, way)
-#else
-#define oxi_avx2_vq_step(sums, w, x, way) OXI_MULTIPLY_ADD("x", sums, w, x, way)
-#endif
-OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
-    return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, ratio) : sums);
-}
 
 #endif

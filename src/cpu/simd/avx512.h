@@ -187,21 +187,4 @@ OXI_INLINE double vd_hsum(vd a) {
 
 #include "cpu/simd/bf16.inc"
 
-/* ---- bytes ---- */
-#include "cpu/simd/bytes_x86.inc"
-
-/* ---- codes ---- */
-#define oxi_avx512_vq oxi_avx512_vr
-#define oxi_avx512_vqw oxi_avx512_vr
-#define oxi_avx512_vq_zero oxi_avx512_vrs_zero
-#define oxi_avx512_vq_load oxi_avx512_vr_load
-#define oxi_avx512_vq_weights oxi_avx512_vr_load
-#define oxi_avx512_vq_spread oxi_avx512_vr_spread
-#define oxi_avx512_vq_step(sums, w, x, way) \
-    if (way == OXI_CODES_DOT) OXI_VNNI("vpdpbusd", sums, w, x); \
-    else OXI_MULTIPLY_ADD("v", sums, w, x, way)
-OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
-    return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, ratio) : sums);
-}
-
 #endif

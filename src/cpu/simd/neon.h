@@ -270,32 +270,5 @@ OXI_INLINE vrs vrw_mul(vrs a, const int16_t *two) {
 }
 OXI_INLINE vrs vrw_low(vrs a) { return vshrq_n_s32(vshlq_n_s32(a, 16), 16); }
 OXI_INLINE vrs vrw_high(vrs a) { return vshrq_n_s32(a, 16); }
-#include "cpu/simd/bytes128.inc"
-
-/* ---- codes ---- */
-#define oxi_neon_vq oxi_neon_vrs
-#define oxi_neon_vqw oxi_neon_vrs
-#define oxi_neon_vq_zero oxi_neon_vrs_zero
-#define oxi_neon_vq_weights oxi_neon_vq_load
-OXI_INLINE vq vq_load(const void *p) { return vreinterpretq_s32_s8(vld1q_s8((const int8_t *)p)); }
-OXI_INLINE vq vq_spread(const void *p) {
-    int32_t lane;
-    memcpy(&lane, p, 4);
-    return vdupq_n_s32(lane);
-}
-/* DOT by the instruction, WIDE by others: both of signed bytes into 32 bits. */
-OXI_INLINE vq OXI_ISA(vq_added)(vq sums, vq w, vq x, int way) {
-    int8x16_t a = vreinterpretq_s8_s32(w), b = vreinterpretq_s8_s32(x);
-    if (way == OXI_CODES_DOT) return OXI_ISA(vb_dot)(sums, a, b);
-    int16x8_t low = vmull_s8(vget_low_s8(a), vget_low_s8(b));
-    int16x8_t high = vmull_s8(vget_high_s8(a), vget_high_s8(b));
-    return vpadalq_s16(sums, vpaddq_s16(low, high));
-}
-#define oxi_neon_vq_step(sums, w, x, way) sums = OXI_ISA(vq_added)(sums, w, x, way);
-OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
-    (void)ratio;
-    (void)way;
-    return vcvtq_f32_s32(sums);
-}
 
 #endif
