@@ -133,17 +133,22 @@
 #else
 #define OXI_ALIGNED_LOOPS _Pragma("GCC optimize(\"align-loops=64\")")
 #endif
-#define OXI_FULL_BEGIN _Pragma("GCC push_options") OXI_ALIGNED_LOOPS
+/* What compilers look for in all functions together: constants that all calls pass, functions that are the
+ * same. There is next to none. */
+#define OXI_APART \
+    _Pragma("GCC optimize(\"no-ipa-cp\", \"no-ipa-sra\", \"no-ipa-icf\", \"no-ipa-modref\")") \
+    _Pragma("GCC optimize(\"no-ipa-pure-const\", \"no-ipa-reference\")")
+#define OXI_FULL_BEGIN _Pragma("GCC push_options") OXI_ALIGNED_LOOPS OXI_APART
 #define OXI_FULL_END _Pragma("GCC pop_options")
 #if __GNUC__ < 13
 #define OXI_LIGHT_PASSES \
     _Pragma("GCC optimize(\"Og\", \"expensive-optimizations\", \"inline-functions-called-once\")") \
     _Pragma("GCC optimize(\"tree-sra\", \"tree-dse\", \"if-conversion\", \"move-loop-invariants\")") \
-    _Pragma("GCC optimize(\"ira-region=one\")")
+    _Pragma("GCC optimize(\"ira-region=one\", \"no-thread-jumps\")") OXI_APART
 #define OXI_STRAIGHT_PASSES \
     _Pragma("GCC optimize(\"O1\", \"expensive-optimizations\", \"no-tree-pta\", \"no-tree-slsr\")") \
     _Pragma("GCC optimize(\"no-tree-dominator-opts\", \"no-ivopts\", \"no-tree-bit-ccp\")") \
-    _Pragma("GCC optimize(\"ira-region=one\")") OXI_ALIGNED_LOOPS
+    _Pragma("GCC optimize(\"ira-region=one\")") OXI_ALIGNED_LOOPS OXI_APART
 #define OXI_PLAIN_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"O0\")")
 #define OXI_PLAIN_END _Pragma("GCC pop_options")
 #else
@@ -155,7 +160,7 @@
     _Pragma("GCC optimize(\"no-tree-loop-vectorize\", \"no-tree-slp-vectorize\", \"no-schedule-insns2\")") \
     _Pragma("GCC optimize(\"no-gcse\", \"no-rerun-cse-after-loop\", \"no-cse-follow-jumps\")") \
     _Pragma("GCC optimize(\"no-crossjumping\", \"no-tree-tail-merge\", \"ira-region=one\")") \
-    OXI_ALIGNED_LOOPS
+    OXI_ALIGNED_LOOPS OXI_APART
 #define OXI_LIGHT_PASSES OXI_STRAIGHT_PASSES \
     _Pragma("GCC optimize(\"no-tree-fre\", \"no-tree-loop-im\", \"no-tree-switch-conversion\")") \
     _Pragma("GCC optimize(\"no-store-merging\")")
