@@ -171,6 +171,7 @@ typedef struct oxi_vk_carried_piece {
 
 typedef struct oxi_vk_carrier {
     VkSemaphore computed, carried[OXI_VK_DIRECTIONS]; /* count submissions, and pieces */
+    PFN_vkWaitSemaphores wait;         /* of them, outside of the lock; NULL: not here */
     oxi_vk_carried_piece piece[OXI_VK_STAGES + OXI_VK_DIRECT]; /* of the ring, and without it (pin.c) */
     oxi_vk_host_buffer staging;
     int64_t serial[OXI_VK_DIRECTIONS], done[OXI_VK_DIRECTIONS]; /* pieces submitted, known to be over */

@@ -276,6 +276,35 @@ static bool oxi_vk_event_done(ox_device *self, const oxi_event *event) {
     return over;
 }
 
+/* With the lock held, which others have while this thread sleeps, where semaphores count what the event waits
+ * for. What it is made of keeps the device open. */
+static ox_status oxi_vk_sleep(oxi_vk_device *d, const oxi_event *event) {
+    const oxi_vk_carrier *c = &d->carrier;
+    VkSemaphoreWaitInfo info;
+    VkSemaphore semaphores[1 + OXI_VK_DIRECTIONS];
+    uint64_t values[1 + OXI_VK_DIRECTIONS];
+    memset(&info, 0, sizeof info);
+    info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;
+    if (event->count[0] > d->serial && oxi_vk_submit(d) != OX_OK) return ox_error();
+    if (event->count[0] > d->done && event->count[0] <= d->serial) {
+        semaphores[info.semaphoreCount] = c->computed;
+        values[info.semaphoreCount++] = (uint64_t)event->count[0];
+    }
+    for (int way = 0; way < OXI_VK_DIRECTIONS; way++) {
+        if (event->count[1 + way] <= c->done[way] || event->count[1 + way] > c->serial[way]) continue;
+        semaphores[info.semaphoreCount] = c->carried[way];
+        values[info.semaphoreCount++] = (uint64_t)event->count[1 + way];
+    }
+    if (info.semaphoreCount == 0) return OX_OK;
+    info.pSemaphores = semaphores;
+    info.pValues = values;
+    oxi_lock_give(&d->lock);
+    VkResult result = c->wait(d->device, &info, UINT64_MAX);
+    oxi_lock_take(&d->lock);
+    if (result != VK_SUCCESS) return oxi_vk_check(d, result, "waiting");
+    return d->open && d->lost ? oxi_vk_check_open(d) : OX_OK;
+}
+
 static ox_status oxi_vk_event_wait(ox_device *self, const oxi_event *event) {
     oxi_vk_device *d = (oxi_vk_device *)self;
     if (d->inherited) return oxi_vk_check_open(d);
@@ -283,6 +312,8 @@ static ox_status oxi_vk_event_wait(ox_device *self, const oxi_event *event) {
     ox_status status = OX_OK;
     if (d->open && d->lost) status = oxi_vk_check_open(d);
     if (status == OX_OK && d->open && d->recording && event->count[0] > d->serial) status = oxi_vk_flush(d);
+    if (status == OX_OK && d->open && d->caps & OX_VULKAN_CAP_TRANSFER && d->carrier.wait)
+        status = oxi_vk_sleep(d, event);
     if (status == OX_OK && d->open) status = oxi_vk_reach(d, event);
     oxi_lock_give(&d->lock);
     return status;

@@ -38,6 +38,7 @@ static ox_status oxi_vk_carry_begin(oxi_vk_device *d) {
         if (result == VK_SUCCESS) result = d->vk.vkCreateFence(d->device, &fence, NULL, &c->piece[i].fence);
     }
     if (result != VK_SUCCESS) return oxi_vk_check(d, result, "the queue for transfers");
+    c->wait = (PFN_vkWaitSemaphores)d->host.vkGetDeviceProcAddr(d->device, "vkWaitSemaphores");
     return oxi_vk_host_buffer_make(d, OXI_VK_STAGES * OXI_VK_STAGE_BYTES,
                                    VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
                                    VK_MEMORY_PROPERTY_HOST_CACHED_BIT, &c->staging);
