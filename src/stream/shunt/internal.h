@@ -11,8 +11,9 @@
  *     run.c                  one node: headers over items, the library's own run of a call, what failures say
  *     tiers.c                copies of an item: host, disk, compression
  *     online.c               a step call by call: eager, without a budget, and where no plan fits
- *     lanes.c                the threads of lanes
- *     replay.c               carries a plan out, a thread a lane
+ *     lanes/lanes.c          the threads of lanes
+ *     lanes/staging.c        moves to and from a GPU: pinned memory, what goes on to the disk
+ *     lanes/replay.c         carries a plan out, a thread a lane
  *     trace.c, dump.c        what can be looked at
  *     plan/arena.c           the device's memory under a budget: places, and who has to leave one (DTR)
  *     plan/key.c             what makes two steps the same; the plans that are known
@@ -96,6 +97,7 @@ typedef struct oxi_shunt_item {
     uint64_t place;                  /* with a budget: where, in bytes of it */
     uint32_t skew;                   /* bytes of its place before its own: they lie in pages as a file's do */
     void *host;                      /* NULL: no copy */
+    ox_storage *pinned;              /* whose memory that is; NULL: it is no pinned memory */
     size_t host_bytes;
     bool lent;                       /* `storage` is that copy: nothing was moved, its place is empty */
     ox_storage *disk;                /* of the inner stream; NULL: none */
@@ -379,6 +381,10 @@ struct ox_shunt {
     double lanes_seconds;            /* of the step, in its lanes; */
     int64_t lanes_runs;              /* more than one where it was cut */
     oxi_shunt_flight ahead[OXI_SHUNT_AHEAD]; /* loads of the next step; they are their items' */
+    ox_storage **kept;               /* pinned memory that nobody has now (lanes/staging.c) */
+    size_t kept_room;
+    int64_t kept_count;
+    uint64_t kept_bytes;
     struct oxi_shunt_crew *crew;     /* threads of lanes; NULL: no step has needed one */
     ox_shunt_stats stats;
 

@@ -121,8 +121,13 @@ static void oxi_shunt_land(ox_shunt *s, oxi_shunt_item *item) {
 
 /* ---- giving up ----------------------------------------------------------------------------------------- */
 
-static void oxi_shunt_host_return(ox_shunt *s, void *memory, size_t bytes) {
-    oxi_free(memory, bytes);
+static void oxi_shunt_kept_put(ox_shunt *s, ox_storage *pinned);
+
+static void oxi_shunt_host_return(ox_shunt *s, void *memory, size_t bytes, ox_storage *pinned) {
+    if (pinned)
+        oxi_shunt_kept_put(s, pinned);
+    else
+        oxi_free(memory, bytes);
     oxi_stream_take(&s->tiers);
     s->stats.host_bytes -= bytes;
     oxi_stream_give(&s->tiers);
@@ -130,9 +135,16 @@ static void oxi_shunt_host_return(ox_shunt *s, void *memory, size_t bytes) {
 
 static void oxi_shunt_host_drop(ox_shunt *s, oxi_shunt_item *item) {
     if (!item->host) return;
-    oxi_shunt_host_return(s, item->host, item->host_bytes);
+    oxi_shunt_host_return(s, item->host, item->host_bytes, item->pinned);
     item->host = NULL;
+    item->pinned = NULL;
     item->host_bytes = 0;
+}
+
+static void oxi_shunt_host_set(oxi_shunt_item *item, void *host, size_t bytes, ox_storage *pinned) {
+    item->host = host;
+    item->host_bytes = bytes;
+    item->pinned = pinned;
 }
 
 static void oxi_shunt_disk_drop(oxi_shunt_item *item) {
@@ -191,16 +203,18 @@ static void oxi_shunt_item_forget(ox_shunt *s, oxi_shunt_item *item) {
 
 /* ---- to the host and the disk -------------------------------------------------------------------------- */
 
-/* Memory of the host's budget; NULL, and no error: it has none left. */
-static void *oxi_shunt_host_take(ox_shunt *s, size_t bytes) {
+static void *oxi_shunt_pinned_new(ox_shunt *s, size_t bytes, ox_storage **pinned);
+
+/* Memory of the host's budget, pinned for a device that has its own; NULL, and no error: it has none left. */
+static void *oxi_shunt_host_take(ox_shunt *s, size_t bytes, ox_storage **pinned) {
     oxi_stream_take(&s->tiers);
     bool fits =
         s->stats.host_bytes <= s->desc.host_bytes && bytes <= s->desc.host_bytes - s->stats.host_bytes;
     if (fits) s->stats.host_bytes += bytes;
     if (s->stats.host_bytes > s->stats.host_peak) s->stats.host_peak = s->stats.host_bytes;
     oxi_stream_give(&s->tiers);
-    void *memory = fits ? oxi_try_alloc(bytes) : NULL;
-    if (fits && !memory) oxi_shunt_host_return(s, NULL, bytes);
+    void *memory = fits ? oxi_shunt_pinned_new(s, bytes, pinned) : NULL;
+    if (fits && !memory) oxi_shunt_host_return(s, NULL, bytes, NULL);
     return memory;
 }
 
@@ -232,12 +246,12 @@ static void oxi_shunt_count_up(ox_shunt *s, size_t bytes, double start) {
 static ox_status oxi_shunt_put_copy(ox_shunt *s, oxi_shunt_item *item, const void *data, size_t bytes,
                                     size_t at, bool owns) {
     double start = oxi_now();
-    void *host = oxi_shunt_host_take(s, bytes);
+    ox_storage *pinned = NULL;
+    void *host = oxi_shunt_host_take(s, bytes, &pinned);
     if (host) {
         if (bytes > 0) memcpy(host, data, bytes);
         oxi_shunt_host_drop(s, item);
-        item->host = host;
-        item->host_bytes = bytes;
+        oxi_shunt_host_set(item, host, bytes, pinned);
         oxi_shunt_count_up(s, bytes, start);
         return OX_OK;
     }
@@ -263,21 +277,23 @@ static bool oxi_shunt_packs(const ox_shunt *s, const oxi_shunt_item *item) {
 static ox_status oxi_shunt_save_packed(ox_shunt *s, oxi_shunt_item *item, const void *data);
 static ox_status oxi_shunt_load_packed(ox_shunt *s, const oxi_shunt_item *item, const void *packed,
                                        void *out);
+static ox_status oxi_shunt_link_item(ox_shunt *s, const oxi_shunt_item *item, size_t at, char *host,
+                                     size_t bytes, bool up);
+static ox_status oxi_shunt_save_off(ox_shunt *s, oxi_shunt_item *item);
+static ox_status oxi_shunt_load_on(ox_shunt *s, const oxi_shunt_item *item);
+static void oxi_shunt_count_down(ox_shunt *s, size_t bytes, double start);
 
 /* A copy on the host beside the disk's, where there is room for one. */
 static void oxi_shunt_cache(ox_shunt *s, oxi_shunt_item *item) {
     if (!item->valid || item->host || !item->disk_valid || item->packed != OX_COMPRESSION_NONE) return;
-    void *host = oxi_shunt_host_take(s, item->bytes);
+    ox_storage *pinned = NULL;
+    char *host = (char *)oxi_shunt_host_take(s, item->bytes, &pinned);
     if (!host) return;
-    double start = oxi_now();
     oxi_storage_plain(item->storage);
-    if (s->compute->read(s->compute, item->storage->data, 0, host, item->bytes) == OX_OK) {
-        item->host = host;
-        item->host_bytes = item->bytes;
-        oxi_shunt_count_up(s, item->bytes, start);
-        return;
-    }
-    oxi_shunt_host_return(s, host, item->bytes); /* whoever needs it finds the device's error */
+    if (oxi_shunt_link_item(s, item, 0, host, item->bytes, true) == OX_OK)
+        oxi_shunt_host_set(item, host, item->bytes, pinned);
+    else
+        oxi_shunt_host_return(s, host, item->bytes, pinned); /* whoever needs it finds the device's error */
 }
 
 /* A copy off the device, where there is none. */
@@ -285,7 +301,8 @@ static ox_status oxi_shunt_save(ox_shunt *s, oxi_shunt_item *item) {
     if (!item->valid || oxi_shunt_has_copy(item)) return OX_OK;
     ox_status status = OX_OK;
     oxi_storage_plain(item->storage);
-    void *data = item->storage->data, *through = NULL;
+    if (!s->compute->host && !oxi_shunt_packs(s, item)) return oxi_shunt_save_off(s, item);
+    void *data = item->storage->data, *through = NULL; /* what is packed is packed by the host */
     if (!s->compute->host) {
         data = through = oxi_alloc(item->bytes);
         status =
@@ -308,12 +325,7 @@ static ox_status oxi_shunt_get_copy(ox_shunt *s, const oxi_shunt_item *item, siz
         return oxi_shunt_disk_move(s, item->disk, item->disk_at + offset, (char *)out, bytes, false, owns);
     double start = oxi_now();
     if (bytes > 0) memcpy(out, (const char *)item->host + offset, bytes);
-    double end = oxi_now();
-    oxi_shunt_span_put(s, OXI_LANE_DOWN, "load", start, end, bytes);
-    oxi_shunt_rate_put(s, OXI_LANE_DOWN, false, bytes, end - start);
-    oxi_stream_take(&s->tiers);
-    s->stats.down_bytes += (int64_t)bytes;
-    oxi_stream_give(&s->tiers);
+    oxi_shunt_count_down(s, bytes, start);
     return OX_OK;
 }
 
@@ -357,6 +369,8 @@ static ox_status oxi_shunt_load(ox_shunt *s, oxi_shunt_item *item) {
     if (item->valid || !oxi_shunt_has_copy(item)) return OX_OK; /* a blank one is whatever it is */
     if (s->compute->host) {
         status = oxi_shunt_fetch(s, item, item->storage->data, oxi_shunt_owns_pages(s, item));
+    } else if (item->packed == OX_COMPRESSION_NONE) {
+        status = oxi_shunt_load_on(s, item);
     } else {
         void *through = oxi_alloc(item->bytes);
         status = through ? oxi_shunt_fetch(s, item, through, false) : OX_ERR_NOMEM;
@@ -425,10 +439,12 @@ static ox_status oxi_shunt_item_read(ox_shunt *s, oxi_shunt_item *item, size_t o
         memset(out, 0, bytes);
         return OX_OK;
     }
+    ox_status status = s->compute->host ? OX_OK : s->compute->sync(s->compute); /* what went wrong there */
+    if (status != OX_OK) return status;
     if (item->packed == OX_COMPRESSION_NONE) return oxi_shunt_get_copy(s, item, offset, out, bytes, false);
     if (offset == 0 && bytes == item->bytes) return oxi_shunt_fetch(s, item, out, false);
     void *all = oxi_alloc(item->bytes);
-    ox_status status = all ? oxi_shunt_fetch(s, item, all, false) : OX_ERR_NOMEM;
+    status = all ? oxi_shunt_fetch(s, item, all, false) : OX_ERR_NOMEM;
     if (status == OX_OK) memcpy(out, (const char *)all + offset, bytes);
     oxi_free(all, item->bytes);
     return status;
