@@ -120,6 +120,7 @@
 #include "stream/shunt/plan/pack.c"
 #include "stream/shunt/lanes/lanes.c"
 #include "stream/shunt/lanes/replay.c"
+#include "stream/shunt/lanes/disk.c"
 #include "stream/shunt/dump.c"
 #include "stream/shunt/far.c"
 #include "stream/shunt/cut.c"

@@ -260,6 +260,7 @@ static void oxi_shunt_free(ox_shunt *s) {
     for (int part = 0; part < 2; part++)
         oxi_free(s->resident[part].item, s->resident[part].room * sizeof(oxi_shunt_item *));
     oxi_free(s->spans, s->span_room * sizeof *s->spans);
+    for (int k = 0; k < 2; k++) oxi_shunt_ring_drop(s, k);
     oxi_shunt_kept_trim(s, 0);
     oxi_free(s->kept, s->kept_room * sizeof *s->kept);
     if (s->arena) s->compute->free(s->compute, s->arena, (size_t)s->desc.device_bytes);

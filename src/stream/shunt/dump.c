@@ -22,6 +22,7 @@ static bool oxi_shunt_dump_text(FILE *file, const oxi_shunt_plan *plan, const ch
                 (int)plan->slot_count, (int)plan->recomputed, (int)plan->item_count, (int)plan->segment_count,
                 1e3 * plan->simulated, 1e3 * plan->compute, 1e3 * plan->bound, (unsigned long long)plan->peak,
                 (unsigned long long)plan->pinned_bytes, "at ms", "takes ms", "lane") > 0;
+    static const char *const actions[] = {"call", "load", "save", "read", "write"};
     for (int32_t i = 0; i < plan->item_count && ok; i++)
         if (plan->known[i].pinned)
             ok = fprintf(file, "%10s %10s  %-8s item %d at %llu, %llu bytes\n", "", "", "pinned", (int)i,
@@ -36,7 +37,7 @@ static bool oxi_shunt_dump_text(FILE *file, const oxi_shunt_plan *plan, const ch
         else
             ok = ok &&
                  fprintf(file, "%s item %d at %llu, %llu bytes, calls %d to %d\n",
-                         in->action == OXI_ACT_LOAD ? "load" : "save", (int)in->item,
+                         actions[in->action], (int)in->item,
                          (unsigned long long)plan->segment[in->segment].place,
                          (unsigned long long)plan->known[in->item].room,
                          (int)plan->segment[in->segment].first, (int)plan->segment[in->segment].last) > 0;
@@ -191,7 +192,8 @@ static bool oxi_shunt_draw_tiers(const oxi_shunt_drawing *d) {
     bool ok = lane && wait;
     for (int32_t i = 0; i < d->plan->instruction_count && ok; i++) {
         const oxi_shunt_instruction *in = &d->plan->instruction[i];
-        if (in->action != OXI_ACT_NODE) lane[in->segment][in->action == OXI_ACT_SAVE] = in->lane;
+        if (in->action != OXI_ACT_NODE) /* of what goes by a ring, the disk's */
+            lane[in->segment][!oxi_shunt_comes(in)] = in->staged ? OXI_LANE_DISK : in->lane;
     }
     const size_t count = ok ? oxi_shunt_draw_waits(d, (const uint8_t(*)[2])lane, wait) : 0;
     for (int tier = 0; tier < 2 && ok; tier++) ok = oxi_shunt_draw_tier(d, tier, wait, count);

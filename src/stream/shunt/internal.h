@@ -14,6 +14,7 @@
  *     lanes/lanes.c          the threads of lanes
  *     lanes/staging.c        moves to and from a GPU: pinned memory, what goes on to the disk
  *     lanes/replay.c         carries a plan out, a thread a lane
+ *     lanes/disk.c           the disk's lane, which works ahead of itself
  *     trace.c, dump.c        what can be looked at
  *     plan/arena.c           the device's memory under a budget: places, and who has to leave one (DTR)
  *     plan/key.c             what makes two steps the same; the plans that are known
@@ -41,6 +42,7 @@
  *     pinned         on the device from the beginning of a step to its end, and from step to step
  *     lane           what does one thing after another: compute, up (to the host), down (from it), disk
  *     instruction    a piece of work of a lane; clock: how far each lane has to be before it begins
+ *     ring           memory of the host between the disk and a GPU; staged: in one
  *     slot           a node's place in the order of a plan; a node that is recomputed has several */
 #ifndef OX_STREAM_SHUNT_INTERNAL_H
 #define OX_STREAM_SHUNT_INTERNAL_H
@@ -54,6 +56,7 @@ enum {
     OXI_SHUNT_VERY_FEW = 64,         /* uses of items by the nodes of a small step: all ways are tried */
     OXI_SHUNT_FEW = 400,             /* and of one whose plans are changed a use at a time */
     OXI_SHUNT_MEANS = 4096,          /* kinds of calls whose times are known */
+    OXI_SHUNT_FLIGHTS = 4,           /* moves of the disk that are under way at once */
     OXI_SHUNT_AHEAD = 16             /* loads of the next step that are begun when one ends */
 };
 
@@ -102,6 +105,7 @@ typedef struct oxi_shunt_item {
     bool lent;                       /* `storage` is that copy: nothing was moved, its place is empty */
     ox_storage *disk;                /* of the inner stream; NULL: none */
     size_t disk_bytes, disk_at;      /* of the copy; where it begins in `disk` */
+    char *staged;                    /* its bytes in a ring, on the way from the disk or to it; NULL: none */
     int32_t index;                   /* in the table of the step that is looked at */
     int64_t mark;                    /* the number of that step */
     bool again;                      /* the step before had it as well */
@@ -219,6 +223,7 @@ typedef struct oxi_shunt_problem {
     oxi_shunt_known *other;          /* with copies compressed that may be; NULL: none may */
     uint64_t capacity, host_room;
     uint64_t cache_room;             /* of host_room, for copies of what lies on the disk */
+    uint64_t ring[2];                /* bytes between the disk and the device: from it, to it; 0: they are one */
     double least[OXI_LANES];         /* seconds of an instruction that moves nothing */
     double time_most;                /* seconds to search for, as oxi_shunt_spent counts them: */
     double begun, begun_work;        /* when that began; what this thread had worked by then; */
@@ -247,7 +252,9 @@ typedef struct oxi_shunt_order {
 typedef enum oxi_shunt_action {
     OXI_ACT_NODE,
     OXI_ACT_LOAD,
-    OXI_ACT_SAVE
+    OXI_ACT_SAVE,
+    OXI_ACT_READ,                    /* from the disk into a ring, for the load that comes behind it */
+    OXI_ACT_WRITE                    /* to the disk, of what a save has left in a ring */
 } oxi_shunt_action;
 
 typedef struct oxi_shunt_instruction {
@@ -258,6 +265,8 @@ typedef struct oxi_shunt_instruction {
     int32_t number;                  /* on its lane, from 0 */
     int32_t wait[OXI_LANES];         /* how many instructions of each lane are over before it begins */
     double seconds, start;           /* as simulated */
+    uint64_t ring_at;                /* of reads and writes, and of what is beside them: where in its ring */
+    bool staged;                     /* a load or save that is beside them */
 } oxi_shunt_instruction;
 
 /* An item comes to lie at a place without a load, or leaves the device. */
@@ -276,6 +285,9 @@ typedef struct oxi_shunt_segment {
     int32_t next;                    /* of those that begin, or end, in the same slot */
     int32_t next_end;
     int32_t block;                   /* while it is placed */
+    int32_t read;                    /* of the read before its load: how many of the disk's are over then */
+    int32_t entry;                   /* its place in the ring */
+    bool begun, over;                /* its load is in the plan, and its end, while it is made */
     uint64_t place;
 } oxi_shunt_segment;
 
@@ -292,6 +304,7 @@ typedef struct oxi_shunt_plan {
     double *seconds;                 /* of nodes, as estimated */
     size_t instruction_room, change_room, segment_room;
     uint64_t peak, pinned_bytes;
+    uint64_t ring[2];                /* of rings, if it has places in them */
     int32_t crowded;                 /* of a try: the first slot in which there was no place; -1: there was */
     double most;                     /* of a try: seconds that are too many; 0: none are */
     double until;                    /* and when it ends anyway, as oxi_shunt_spent; 0: it does not */
@@ -381,6 +394,9 @@ struct ox_shunt {
     double lanes_seconds;            /* of the step, in its lanes; */
     int64_t lanes_runs;              /* more than one where it was cut */
     oxi_shunt_flight ahead[OXI_SHUNT_AHEAD]; /* loads of the next step; they are their items' */
+    void *ring[2];                   /* between the disk and a GPU (lanes/staging.c): from it, to it */
+    ox_storage *ring_pinned[2];      /* whose memory that is; NULL: it is no pinned memory */
+    uint64_t ring_bytes[2];
     ox_storage **kept;               /* pinned memory that nobody has now (lanes/staging.c) */
     size_t kept_room;
     int64_t kept_count;

@@ -194,3 +194,101 @@ static ox_status oxi_shunt_load_on(ox_shunt *s, const oxi_shunt_item *item) {
     return item->host ? oxi_shunt_link_item(s, item, 0, (char *)item->host, item->bytes, false)
                       : oxi_shunt_tiles_move(s, item, false);
 }
+
+/* ---- rings --------------------------------------------------------------------------------------------- */
+
+static void oxi_shunt_ring_drop(ox_shunt *s, int k) {
+    if (!s->ring[k]) return;
+    oxi_shunt_host_return(s, s->ring[k], (size_t)s->ring_bytes[k] + OXI_SHUNT_PAGE, s->ring_pinned[k]);
+    s->ring[k] = NULL;
+    s->ring_bytes[k] = 0;
+}
+
+/* Rings as large as a plan wants them, for all plans, within the host's budget. Without one its moves go by
+ * tiles. */
+static void oxi_shunt_rings_open(ox_shunt *s, const uint64_t *bytes) {
+    for (int k = 0; k < 2; k++) {
+        if (bytes[k] <= s->ring_bytes[k]) continue;
+        oxi_shunt_ring_drop(s, k);
+        s->ring[k] = oxi_shunt_host_take(s, (size_t)bytes[k] + OXI_SHUNT_PAGE, &s->ring_pinned[k]);
+        if (s->ring[k]) s->ring_bytes[k] = bytes[k];
+    }
+}
+
+/* Where a plan's place is, of a ring that is open. */
+static char *oxi_shunt_ring_at(const ox_shunt *s, int k, uint64_t at) {
+    char *memory = (char *)s->ring[k];
+    return memory + (OXI_SHUNT_PAGE - (uintptr_t)memory % OXI_SHUNT_PAGE) % OXI_SHUNT_PAGE + at;
+}
+
+static bool oxi_shunt_by_ring(const oxi_shunt_instruction *in) {
+    return in && (in->action == OXI_ACT_READ || in->action == OXI_ACT_WRITE);
+}
+
+static char *oxi_shunt_read_to(const ox_shunt *s, const oxi_shunt_item *item, uint64_t at) {
+    return oxi_shunt_ring_at(s, 0, at) + oxi_shunt_disk_skew(item);
+}
+
+/* The disk's part of a move; none begins where the load finds its bytes elsewhere, or the save has left them
+ * there. */
+static void oxi_shunt_ring_begin(const ox_shunt *s, const oxi_shunt_item *item,
+                                 const oxi_shunt_instruction *in, oxi_shunt_flight *flight) {
+    bool reads = in->action == OXI_ACT_READ;
+    size_t bytes = item->packed == OX_COMPRESSION_NONE ? item->bytes : item->disk_bytes;
+    if (reads && s->ring[0] && !item->host && item->disk_valid && !item->valid)
+        oxi_shunt_flight_begin(flight, item->disk, item->disk_at, oxi_shunt_read_to(s, item, in->ring_at),
+                               bytes, false, true, false);
+    else if (!reads && item->staged)
+        oxi_shunt_flight_begin(flight, item->disk, 0, item->staged, item->bytes, true, true, false);
+}
+
+static ox_status oxi_shunt_ring_end(ox_shunt *s, oxi_shunt_item *item, const oxi_shunt_instruction *in,
+                                    oxi_shunt_flight *flight) {
+    ox_status status = oxi_shunt_flight_end(s, flight);
+    if (status != OX_OK) return status;
+    if (in->action == OXI_ACT_READ) {
+        item->staged = oxi_shunt_read_to(s, item, in->ring_at);
+        return OX_OK;
+    }
+    item->staged = NULL;
+    item->disk_valid = true;
+    item->disk_bytes = item->bytes;
+    item->disk_at = 0;
+    return OX_OK;
+}
+
+/* The link's part of a load; what is packed is unpacked by the host. */
+static ox_status oxi_shunt_load_staged(ox_shunt *s, oxi_shunt_item *item) {
+    char *from = item->staged, *through = NULL;
+    ox_status status = OX_OK;
+    item->staged = NULL;
+    if (item->packed != OX_COMPRESSION_NONE) {
+        through = (char *)oxi_alloc(item->bytes);
+        status = through ? oxi_shunt_load_packed(s, item, from, through) : OX_ERR_NOMEM;
+    }
+    if (status == OX_OK)
+        status = oxi_shunt_link_item(s, item, 0, through ? through : from, item->bytes, false);
+    oxi_free(through, item->bytes);
+    item->valid = status == OX_OK;
+    return status;
+}
+
+/* The link's part of a save; what is to be packed goes all the way. */
+static ox_status oxi_shunt_save_staged(ox_shunt *s, oxi_shunt_item *item, uint64_t at) {
+    if (!s->ring[1] || oxi_shunt_packs(s, item)) return oxi_shunt_save(s, item);
+    if (!item->valid || oxi_shunt_has_copy(item)) return OX_OK;
+    oxi_storage_plain(item->storage);
+    ox_status status = oxi_shunt_disk_take(s, item, item->bytes);
+    char *to = oxi_shunt_ring_at(s, 1, at);
+    if (status == OX_OK) status = oxi_shunt_link_item(s, item, 0, to, item->bytes, true);
+    if (status == OX_OK) item->staged = to;
+    return status;
+}
+
+/* A step has failed while the item was on its way: the bytes that are nowhere else get another copy. */
+static void oxi_shunt_unstage(ox_shunt *s, oxi_shunt_item *item) {
+    const char *from = item->staged;
+    item->staged = NULL;
+    if (!from || item->valid || oxi_shunt_has_copy(item)) return;
+    if (oxi_shunt_put_copy(s, item, from, item->bytes, 0, false) != OX_OK) item->failed = true;
+}

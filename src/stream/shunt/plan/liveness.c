@@ -98,6 +98,8 @@ typedef struct oxi_shunt_touches {
     int32_t count; /* of touches, as there is memory for */
 } oxi_shunt_touches;
 
+static uint64_t oxi_shunt_ring_room(uint64_t room);
+
 static void oxi_shunt_problem_close(oxi_shunt_problem *p, oxi_shunt_touches *t) {
     size_t nodes = (size_t)p->node_count;
     oxi_shunt_unlist(t->first, nodes, sizeof *t->first);
@@ -250,6 +252,29 @@ static uint64_t oxi_shunt_cache_room(const oxi_shunt_problem *p) {
     return most < p->host_room ? p->host_room - most : 0;
 }
 
+/* Rings between the disk and a device that has memory of its own: four times the largest item, of what comes
+ * and of what is written, as far as an eighth of the host's budget allows, or once as far as a quarter does.
+ * What is not there yet is taken off the host's room. */
+static void oxi_shunt_ring_sizes(const ox_shunt *s, oxi_shunt_problem *p) {
+    uint64_t most[2] = {0, 0}, host = s->desc.host_bytes;
+    for (int32_t t = 0; t < p->first[p->node_count] && !s->compute->host; t++) {
+        const oxi_shunt_known *k = &p->known[p->touch[t].item];
+        uint64_t room = k->small ? 0 : oxi_shunt_ring_room(k->room);
+        for (int saves = 0; saves < 1 + p->touch[t].writes; saves++)
+            if (room > most[saves]) most[saves] = room;
+    }
+    for (int k = 0; k < 2; k++) {
+        uint64_t bytes = 4 * most[k] < host / 8 ? 4 * most[k] : host / 8 / OXI_SHUNT_PAGE * OXI_SHUNT_PAGE;
+        if (bytes < most[k]) bytes = most[k] <= host / 4 ? most[k] : 0;
+        if (bytes == 0) continue;
+        uint64_t wants = bytes > s->ring_bytes[k] ? bytes + OXI_SHUNT_PAGE : 0;
+        if (wants > 0 && s->ring_bytes[k] > 0) wants -= s->ring_bytes[k];
+        if (wants > p->host_room) continue;
+        p->host_room -= wants;
+        p->ring[k] = bytes > s->ring_bytes[k] ? bytes : s->ring_bytes[k];
+    }
+}
+
 /* For how long a plan of a step is sought that computes for so many seconds: up to 35 ms, or what its calls
  * ask for at least. What is begun then is done with: 10,000 calls take 36. */
 static double oxi_shunt_search_seconds(const ox_shunt *s, const oxi_shunt_problem *p, double computes) {
@@ -305,6 +330,7 @@ static bool oxi_shunt_problem_open(ox_shunt *s, oxi_shunt_problem *p, oxi_shunt_
     p->again = t->again;
     p->capacity = s->main_bytes;
     p->host_room = s->desc.host_bytes > s->stats.host_bytes ? s->desc.host_bytes - s->stats.host_bytes : 0;
+    oxi_shunt_ring_sizes(s, p);
     p->cache_room = oxi_shunt_cache_room(p);
     p->recompute = s->desc.recompute;
     p->time_most = oxi_shunt_search_seconds(s, p, p->time_most);

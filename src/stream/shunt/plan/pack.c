@@ -44,7 +44,7 @@ typedef struct oxi_shunt_timing {
 
 static double oxi_shunt_pack_seconds(const oxi_shunt_known *k, const oxi_shunt_instruction *in) {
     int tier = in->lane == OXI_LANE_DISK;
-    return in->action == OXI_ACT_LOAD ? k->load[tier] : k->save[tier];
+    return oxi_shunt_comes(in) ? k->load[tier] : k->save[tier];
 }
 
 /* When everything is, by what moves take now; what it costs. */
@@ -62,7 +62,7 @@ static double oxi_shunt_pack_time(oxi_shunt_timing *t) {
             const oxi_shunt_known *known = &plan->known[in->item];
             int tier = in->lane == OXI_LANE_DISK;
             in->seconds = oxi_shunt_pack_seconds(known, in);
-            plan->takes += in->action == OXI_ACT_LOAD ? known->load_takes[tier] : known->save_takes[tier];
+            plan->takes += oxi_shunt_comes(in) ? known->load_takes[tier] : known->save_takes[tier];
         }
         end[in->lane] = t->lane[in->lane][in->number] = in->start + in->seconds;
         if (end[in->lane] > plan->simulated) plan->simulated = end[in->lane];

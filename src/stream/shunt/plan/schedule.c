@@ -16,6 +16,20 @@ typedef struct oxi_shunt_block {
  * pages). */
 enum { OXI_SHUNT_BINS = 32 };
 
+/* What has a place in a ring, in turn, and which instruction of the lane that takes it out of there it waits
+ * for: how many of them are over then; 0: that one is not in the plan yet. */
+typedef struct oxi_shunt_ring_entry {
+    uint64_t at, end;
+    int32_t over;
+} oxi_shunt_ring_entry;
+
+typedef struct oxi_shunt_ring {
+    uint64_t bytes, head;
+    oxi_shunt_ring_entry *entry;
+    size_t room;
+    int32_t first, count;
+} oxi_shunt_ring;
+
 typedef struct oxi_shunt_schedule {
     const oxi_shunt_problem *p;
     const oxi_shunt_order *o;
@@ -36,6 +50,8 @@ typedef struct oxi_shunt_schedule {
     int32_t crowds;             /* how many slots were */
     uint64_t placed;            /* bytes, since a slot was noted for that */
     double *finish[OXI_LANES], lane_end[OXI_LANES];
+    oxi_shunt_ring ring[2]; /* from the disk, to it */
+    int32_t read_slot, read_segment; /* the load whose read comes next: -1, it is none of the slot's yet */
     uint64_t host_left;
     int packing;
     int32_t taken; /* places so far: every other is at the end of memory, with OXI_PACK_TURNS */
@@ -139,7 +155,7 @@ static void oxi_shunt_want(oxi_shunt_schedule *s) {
         for (int32_t g = s->loads[j]; g >= 0; g = s->plan->segment[g].next) {
             oxi_shunt_segment *one = &s->plan->segment[g];
             const oxi_shunt_known *k = &s->p->known[one->item];
-            int lane = k->on_host ? 0 : 1;
+            int lane = k->on_host || s->p->ring[0] > 0 ? 0 : 1; /* a ring has it by then */
             int32_t least = g > 0 && one[-1].item == one->item ? one[-1].last + 1 : 0;
             next[lane] = (next[lane] < o->start[j] ? next[lane] : o->start[j]) - k->load[lane];
             one->block = next[lane] > 0 ? oxi_shunt_slot_at(o, next[lane]) : 0;
@@ -160,7 +176,7 @@ static void oxi_shunt_prefetch(oxi_shunt_schedule *s) {
         for (int32_t g = s->loads[j]; g >= 0; g = s->plan->segment[g].next) {
             oxi_shunt_segment *one = &s->plan->segment[g];
             const oxi_shunt_known *k = &s->p->known[one->item];
-            int32_t *last = &before[k->on_host ? 0 : 1], least = one->block;
+            int32_t *last = &before[k->on_host || s->p->ring[0] > 0 ? 0 : 1], least = one->block;
             if (s->packing & OXI_PACK_RING && *last > least) least = *last;
             if (least < j - far) least = j - far;
             while (one->from > least && !s->o->alone[one->from - 1] &&
@@ -450,11 +466,16 @@ static oxi_shunt_instruction *oxi_shunt_emit(oxi_shunt_schedule *s, int action, 
     return in;
 }
 
+/* Whether a move brings an item, or a part of the way; else it takes one away. */
+static bool oxi_shunt_comes(const oxi_shunt_instruction *in) {
+    return in->action == OXI_ACT_LOAD || in->action == OXI_ACT_READ;
+}
+
 static oxi_shunt_instruction *oxi_shunt_emit_move(oxi_shunt_schedule *s, int action, int lane,
                                                   const int32_t *wait, int32_t segment) {
     int32_t item = s->plan->segment[segment].item, tier = lane == OXI_LANE_DISK;
     const oxi_shunt_known *k = &s->p->known[item];
-    bool loads = action == OXI_ACT_LOAD;
+    bool loads = action == OXI_ACT_LOAD || action == OXI_ACT_READ;
     oxi_shunt_instruction *in = oxi_shunt_emit(s, action, lane, wait, loads ? k->load[tier] : k->save[tier]);
     if (!in) return NULL;
     in->item = item;
@@ -478,18 +499,97 @@ static bool oxi_shunt_change_add(oxi_shunt_schedule *s, int32_t item, bool begin
     return true;
 }
 
+/* ---- rings --------------------------------------------------------------------------------------------- */
+
+/* Bytes of an item in a ring, wherever in its pages those lie; whole pages, as a disk reads them. */
+static uint64_t oxi_shunt_ring_room(uint64_t room) {
+    return (room + 2 * OXI_SHUNT_PAGE - 1) / OXI_SHUNT_PAGE * OXI_SHUNT_PAGE;
+}
+
+/* A place for `room` bytes, behind the one before or where the ring begins: its number; what was there before
+ * has left by the clock's lane. -1: somebody there has not been told when to leave, or there is no memory. */
+static int32_t oxi_shunt_ring_take(oxi_shunt_ring *r, uint64_t room, int32_t *clock) {
+    bool turns = room > r->bytes - r->head;
+    uint64_t at = turns ? 0 : r->head, end = at + room;
+    void *grown = oxi_grow(r->entry, &r->room, (size_t)r->count + 1, sizeof *r->entry, false);
+    if (!grown) return -1;
+    r->entry = (oxi_shunt_ring_entry *)grown;
+    for (; r->first < r->count; r->first++) {
+        const oxi_shunt_ring_entry *oldest = &r->entry[r->first];
+        bool skipped = turns && oldest->at >= r->head, apart = oldest->at >= end || oldest->end <= at;
+        if (apart && !skipped) break;
+        if (oldest->over == 0) return -1;
+        if (oldest->over > *clock) *clock = oldest->over;
+    }
+    r->head = end;
+    r->entry[r->count].at = at;
+    r->entry[r->count].end = end;
+    r->entry[r->count].over = 0;
+    return r->count++;
+}
+
+static bool oxi_shunt_may_stage(const oxi_shunt_schedule *s, int32_t item, bool saves) {
+    uint64_t bytes = s->p->ring[saves];
+    return bytes > 0 && oxi_shunt_ring_room(s->p->known[item].room) <= bytes;
+}
+
+/* The disk's part of a load. */
+static bool oxi_shunt_emit_read(oxi_shunt_schedule *s, int32_t g) {
+    int32_t clock[OXI_LANES] = {0, 0, 0, 0}, i = s->plan->segment[g].item;
+    if (s->saved[i][0] >= 0) clock[s->saved[i][0]] = s->saved[i][1] + 1;
+    int32_t entry = oxi_shunt_ring_take(&s->ring[0], oxi_shunt_ring_room(s->p->known[i].room),
+                                        &clock[OXI_LANE_DOWN]);
+    if (entry < 0) return false;
+    oxi_shunt_instruction *in = oxi_shunt_emit_move(s, OXI_ACT_READ, OXI_LANE_DISK, clock, g);
+    if (!in) return false;
+    in->ring_at = s->ring[0].entry[entry].at;
+    s->plan->segment[g].entry = entry;
+    s->plan->segment[g].read = in->number + 1;
+    return true;
+}
+
+/* Reads go ahead of their loads as far as the ring has room: they want no place on the device. In the order
+ * of the loads, so that a load whose turn it is has its read, or finds the ring empty. */
+static void oxi_shunt_read_ahead(oxi_shunt_schedule *s) {
+    while (s->p->ring[0] > 0 && s->read_slot < s->o->slot_count) {
+        int32_t g = s->read_segment;
+        if (g < 0) g = s->read_segment = s->issues[s->read_slot];
+        if (g < 0) {
+            s->read_slot++;
+            continue;
+        }
+        const oxi_shunt_segment *one = &s->plan->segment[g];
+        bool first = g == 0 || one[-1].item != one->item;
+        if (!one->begun && one->read == 0) {
+            if (!first && !one[-1].over) return; /* who knows where it will wait */
+            bool reads = s->tier[one->item] == 2 && oxi_shunt_may_stage(s, one->item, false);
+            if (reads && !oxi_shunt_emit_read(s, g)) return;
+        }
+        s->read_segment = s->plan->segment[g].next;
+        s->read_slot += s->read_segment < 0;
+    }
+}
+
 static bool oxi_shunt_emit_load(oxi_shunt_schedule *s, int32_t g) {
     int32_t clock[OXI_LANES] = {0, 0, 0, 0};
     oxi_shunt_segment *one = &s->plan->segment[g];
     int32_t i = one->item;
-    if (s->saved[i][0] >= 0) clock[s->saved[i][0]] = s->saved[i][1] + 1;
+    bool staged = s->tier[i] == 2 && oxi_shunt_may_stage(s, i, false);
+    if (staged && one->read == 0 && !oxi_shunt_emit_read(s, g)) return false;
+    if (staged) clock[OXI_LANE_DISK] = one->read;
+    if (s->saved[i][0] >= 0 && s->saved[i][1] >= clock[s->saved[i][0]])
+        clock[s->saved[i][0]] = s->saved[i][1] + 1;
     if (g > 0 && one[-1].item == i)
         clock[OXI_LANE_COMPUTE] = one[-1].last + 1; /* it lies elsewhere till then */
-    int lane = s->tier[i] == 1 ? OXI_LANE_DOWN : OXI_LANE_DISK;
+    int lane = s->tier[i] == 1 || staged ? OXI_LANE_DOWN : OXI_LANE_DISK;
     if (!oxi_shunt_take_place(s, s->lane_end[lane], one, clock)) return false;
     oxi_shunt_instruction *in = oxi_shunt_emit_move(s, OXI_ACT_LOAD, lane, clock, g);
     if (!in) return false;
+    in->staged = staged;
+    if (staged) in->ring_at = s->ring[0].entry[one->entry].at;
+    if (staged) s->ring[0].entry[one->entry].over = in->number + 1;
     one->lane = (uint8_t)lane;
+    one->begun = true;
     one->block = in->number + 1; /* what its first node waits for */
     s->segment_of[i] = g;
     return true;
@@ -522,17 +622,42 @@ static bool oxi_shunt_emit_node(oxi_shunt_schedule *s, int32_t slot) {
     return true;
 }
 
+/* To the disk through the ring; the place is free when the bytes are there. */
+static bool oxi_shunt_emit_save(oxi_shunt_schedule *s, int32_t g, int32_t *clock, double now) {
+    int32_t i = s->plan->segment[g].item, written[OXI_LANES] = {0, 0, 0, 0};
+    int32_t entry = oxi_shunt_ring_take(&s->ring[1], oxi_shunt_ring_room(s->p->known[i].room),
+                                        &clock[OXI_LANE_DISK]);
+    if (entry < 0) return false;
+    oxi_shunt_instruction *in = oxi_shunt_emit_move(s, OXI_ACT_SAVE, OXI_LANE_UP, clock, g);
+    if (!in) return false;
+    in->staged = true;
+    in->ring_at = s->ring[1].entry[entry].at;
+    clock[OXI_LANE_UP] = written[OXI_LANE_UP] = in->number + 1;
+    double free_at = s->lane_end[OXI_LANE_UP];
+    in = oxi_shunt_emit_move(s, OXI_ACT_WRITE, OXI_LANE_DISK, written, g);
+    if (!in) return false;
+    in->ring_at = s->ring[1].entry[entry].at;
+    s->ring[1].entry[entry].over = in->number + 1;
+    s->tier[i] = 2;
+    s->saved[i][0] = OXI_LANE_DISK;
+    s->saved[i][1] = in->number;
+    oxi_shunt_leave_place(s, i, clock, free_at, now);
+    return true;
+}
+
 static bool oxi_shunt_emit_end(oxi_shunt_schedule *s, int32_t g) {
     int32_t clock[OXI_LANES] = {0, 0, 0, 0};
     oxi_shunt_segment *one = &s->plan->segment[g];
     const oxi_shunt_known *k = &s->p->known[one->item];
     if (one->stays) return true;
+    one->over = true;
     clock[OXI_LANE_COMPUTE] = s->plan->lane_count[OXI_LANE_COMPUTE];
     double free_at = s->lane_end[OXI_LANE_COMPUTE], now = free_at;
     bool caches =
         k->caches && !one->dirty && !one->dies && s->tier[one->item] == 2 && k->room <= s->host_left;
     if (one->saves || caches) {
         bool host = k->room <= s->host_left;
+        if (!host && oxi_shunt_may_stage(s, one->item, true)) return oxi_shunt_emit_save(s, g, clock, now);
         int lane = host ? OXI_LANE_UP : OXI_LANE_DISK;
         oxi_shunt_instruction *in = oxi_shunt_emit_move(s, OXI_ACT_SAVE, lane, clock, g);
         if (!in) return false;
@@ -594,12 +719,14 @@ static bool oxi_shunt_emit_slot(oxi_shunt_schedule *s, int32_t j) {
     if (!oxi_shunt_emit_deaths(s, j)) return false;
     for (int32_t g = s->ends[j]; g >= 0; g = s->plan->segment[g].next_end)
         if (!oxi_shunt_emit_end(s, g)) return false;
+    oxi_shunt_read_ahead(s);
     s->plan->instruction[node].count = s->plan->change_count - s->plan->instruction[node].first;
     return true;
 }
 
 /* False: somewhere there is no place, or no memory, or it takes too long. */
 static bool oxi_shunt_emit_all(oxi_shunt_schedule *s) {
+    oxi_shunt_read_ahead(s);
     for (int32_t j = 0; j < s->o->slot_count; j++) {
         bool emitted = oxi_shunt_emit_slot(s, j);
         if (s->crowded && (!oxi_shunt_note_crowded(s, j) || !emitted)) return false;
@@ -643,6 +770,8 @@ static bool oxi_shunt_schedule_open(oxi_shunt_schedule *s) {
     s->block->bytes = s->p->capacity - s->plan->pinned_bytes;
     oxi_shunt_block_open(s, 0);
     s->host_left = s->p->host_room;
+    s->read_segment = -1;
+    for (int k = 0; k < 2; k++) s->ring[k].bytes = s->p->ring[k];
     return true;
 }
 
@@ -656,6 +785,7 @@ static void oxi_shunt_schedule_close(oxi_shunt_schedule *s) {
     oxi_shunt_unlist(s->saved, items, sizeof *s->saved);
     for (int lane = 0; lane < OXI_LANES; lane++) oxi_free(s->finish[lane], most * sizeof **s->finish);
     oxi_free(s->block, s->block_room * sizeof *s->block);
+    for (int k = 0; k < 2; k++) oxi_free(s->ring[k].entry, s->ring[k].room * sizeof *s->ring[k].entry);
 }
 
 /* Fills the plan's lists and `simulated`. False: it does not fit. */
@@ -679,6 +809,7 @@ static bool oxi_shunt_schedule_run(const oxi_shunt_problem *p, const oxi_shunt_o
     fits = fits && oxi_shunt_emit_all(&s);
     for (int lane = 0; lane < OXI_LANES; lane++)
         if (s.lane_end[lane] > plan->simulated) plan->simulated = s.lane_end[lane];
+    for (int k = 0; k < 2; k++) plan->ring[k] = s.ring[k].count > 0 ? p->ring[k] : 0;
     oxi_shunt_schedule_close(&s);
     return fits;
 }
