@@ -181,6 +181,7 @@ typedef struct oxi_shunt_rates {
         int32_t moves[2];
     } ended;                         /* those that ended last, together: they are no figures yet */
     double start[OXI_LANES];         /* seconds that an instruction takes at least */
+    double empty;                    /* of a call that is waited for and computes nothing: a GPU's */
     oxi_shunt_figure between;        /* beside each node of a step: its places, its small items */
     oxi_shunt_figure wake[OXI_LANES]; /* from what a lane waits for to its instruction */
     oxi_shunt_figure works[OXI_LANES]; /* seconds of a processor for a byte that a lane moves */
@@ -223,7 +224,7 @@ typedef struct oxi_shunt_problem {
     oxi_shunt_known *other;          /* with copies compressed that may be; NULL: none may */
     uint64_t capacity, host_room;
     uint64_t cache_room;             /* of host_room, for copies of what lies on the disk */
-    uint64_t ring[2];                /* bytes between the disk and the device: from it, to it; 0: they are one */
+    uint64_t ring[2];                /* bytes on the way from the disk, and to it; 0: it is one move */
     double least[OXI_LANES];         /* seconds of an instruction that moves nothing */
     double time_most;                /* seconds to search for, as oxi_shunt_spent counts them: */
     double begun, begun_work;        /* when that began; what this thread had worked by then; */

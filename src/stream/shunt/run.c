@@ -85,6 +85,7 @@ static void oxi_shunt_blame(const ox_shunt *s, const oxi_shunt_node *node) {
 }
 
 static void oxi_shunt_mean_put(ox_shunt *s, uint64_t key, double seconds);
+static bool oxi_shunt_mean_wants(ox_shunt *s, uint64_t key);
 static void oxi_shunt_span_put(ox_shunt *s, int lane, const char *name, double start, double end,
                                uint64_t bytes);
 
@@ -112,8 +113,11 @@ static ox_status oxi_shunt_run_node(ox_shunt *s, const oxi_shunt_node *node) {
     oxi_speaker = NULL; /* errors are those of the node, not of the function that made the step run */
     bool clean = ox_error() == OX_OK;
     if (opened && profiled) record = oxi_profile_record_of(&h.call, OXI_PROFILE_CALLS);
+    bool waits = opened && !s->compute->host && oxi_shunt_mean_wants(s, node->shape_key);
+    if (waits) status = s->compute->sync(s->compute);
     double start = oxi_now();
-    if (opened) status = oxi_run_part(s->compute, &h.call, node->told);
+    if (opened && status == OX_OK) status = oxi_run_part(s->compute, &h.call, node->told);
+    if (waits && status == OX_OK) status = s->compute->sync(s->compute);
     double end = oxi_now();
     oxi_speaker = speaker;
     if (opened && profiled && status == OX_OK) {
@@ -131,7 +135,8 @@ static ox_status oxi_shunt_run_node(ox_shunt *s, const oxi_shunt_node *node) {
     }
     if (status != OX_OK) return status;
     s->stats.compute_seconds += end - start;
-    if (s->compute->host) oxi_shunt_mean_put(s, node->shape_key, end - start); /* a GPU only noted it */
+    double took = end - start - (s->compute->host ? 0 : s->rates.empty);
+    if (s->compute->host || waits) oxi_shunt_mean_put(s, node->shape_key, took > 1e-7 ? took : 1e-7);
     oxi_shunt_span_put(s, OXI_LANE_COMPUTE, oxi_shunt_node_name(node), start, end, 0);
     return OX_OK;
 }

@@ -1,6 +1,6 @@
-/* The disk's lane. It works ahead of itself: the next moves are begun while one is still under way, and pinned
- * items that are not there yet come in between by their first use. Ends are in order. When it has done its
- * part of a step that repeats, it begins the next one's. */
+/* The disk's lane. It works ahead of itself: the next moves are begun while one is still under way, and
+ * pinned items that are not there yet come in between by their first use. Ends are in order. When it has done
+ * its part of a step that repeats, it begins the next one's. */
 
 typedef struct oxi_shunt_disk_work {
     const oxi_shunt_instruction *in; /* NULL: a pinned item that is late */

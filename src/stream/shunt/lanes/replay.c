@@ -425,8 +425,7 @@ static ox_status oxi_shunt_replay_run(ox_shunt *s, const oxi_shunt_plan *plan) {
 static double oxi_shunt_move_takes(ox_shunt *s, const oxi_shunt_plan *plan, const oxi_shunt_instruction *in,
                                    double due, double now, double *landed, oxi_shunt_told *told) {
     const oxi_shunt_item *item = s->table[in->item];
-    bool write = !oxi_shunt_comes(in),
-         packed = oxi_shunt_moves_packed(item, plan->known[in->item].packs);
+    bool write = !oxi_shunt_comes(in), packed = oxi_shunt_moves_packed(item, plan->known[in->item].packs);
     uint64_t bytes = oxi_shunt_moved_bytes(s, item, packed);
     double work = packed ? oxi_shunt_packing_seconds(s, item, write) : 0;
     if (!write && oxi_shunt_is_ahead(plan, item)) {
@@ -517,6 +516,7 @@ static oxi_shunt_plan *oxi_shunt_plan_new(ox_shunt *s, const uint64_t key[2]) {
     oxi_shunt_give_back_cached(s);
     double start = oxi_now();
     oxi_shunt_classify(s);
+    oxi_shunt_rings_make_room(s);
     oxi_shunt_known *known = (oxi_shunt_known *)oxi_shunt_list(2 * items, sizeof *known);
     bool open = known && oxi_shunt_problem_open(s, &p, &touches, known);
     if (open) plan = oxi_shunt_plan_pack(&p);
@@ -563,7 +563,7 @@ static oxi_shunt_plan *oxi_shunt_plan_revise(ox_shunt *s, oxi_shunt_plan *plan, 
     }
     bool moves =
         plan->lane_count[OXI_LANE_UP] + plan->lane_count[OXI_LANE_DOWN] + plan->lane_count[OXI_LANE_DISK] > 0;
-    if (plan->measured || ++plan->runs < 2 || !s->compute->host) return plan;
+    if (plan->measured || ++plan->runs < 2) return plan;
     plan->measured = true;
     bool same_disk =
         plan->lane_count[OXI_LANE_DISK] == 0 || (fabs(plan->disk_read / s->rates.disk_read - 1) < 0.2 &&

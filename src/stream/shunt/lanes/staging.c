@@ -1,7 +1,7 @@
-/* Between memory of the host and a compute device that has memory of its own, as a GPU: the host's copies are
- * pinned, so that the device reads and writes them itself, and moves are waited for outside of its lock, while
- * others note calls. What goes between it and the disk passes rings of pinned memory in which a plan has
- * places; without a plan, two tiles by turns. Called by tiers.c and by lanes. */
+/* Between memory of the host and a compute device that has memory of its own, as a GPU: the host's copies
+ * are pinned, so that the device reads and writes them itself, and moves are waited for outside of its lock,
+ * while others note calls. What goes between it and the disk passes rings of pinned memory in which a plan
+ * has places; without a plan, two tiles by turns. Called by tiers.c and by lanes. */
 
 enum {
     OXI_SHUNT_PINNED_LEAST = 64 << 10, /* bytes of a copy that is worth pinning */
@@ -72,7 +72,8 @@ static void *oxi_shunt_pinned_new(ox_shunt *s, size_t bytes, ox_storage **pinned
 /* ---- moves --------------------------------------------------------------------------------------------- */
 
 /* Bytes [at, ..) of the device's memory, up to the host's or down from it; they are there on return. */
-static ox_status oxi_shunt_link(ox_shunt *s, ox_storage *there, size_t at, char *host, size_t bytes, bool up) {
+static ox_status oxi_shunt_link(ox_shunt *s, ox_storage *there, size_t at, char *host, size_t bytes,
+                                bool up) {
     ox_device *d = s->compute;
     oxi_event done;
     if (bytes == 0) return OX_OK;
@@ -120,26 +121,26 @@ typedef struct oxi_shunt_tiles {
     size_t tile;
 } oxi_shunt_tiles;
 
-static ox_status oxi_shunt_tile_begin(const oxi_shunt_item *item, oxi_shunt_tiles *t, size_t k, bool write) {
+static void oxi_shunt_tile_begin(const oxi_shunt_item *item, oxi_shunt_tiles *t, size_t k, bool write) {
     size_t at = k * t->tile, bytes = item->bytes - at < t->tile ? item->bytes - at : t->tile;
     oxi_shunt_flight_begin(&t->flight[k % 2], item->disk, item->disk_at + at, t->memory[k % 2], bytes, write,
                            true, true);
-    return OX_OK;
 }
 
 static ox_status oxi_shunt_tile_end(ox_shunt *s, oxi_shunt_tiles *t, size_t k) {
     return t->flight[k % 2].stream ? oxi_shunt_flight_end(s, &t->flight[k % 2]) : OX_OK;
 }
 
-static ox_status oxi_shunt_tiles_run(ox_shunt *s, const oxi_shunt_item *item, oxi_shunt_tiles *t, bool write) {
+static ox_status oxi_shunt_tiles_run(ox_shunt *s, const oxi_shunt_item *item, oxi_shunt_tiles *t,
+                                     bool write) {
     size_t count = (item->bytes + t->tile - 1) / t->tile, ahead = write ? 0 : 2;
     ox_status status = OX_OK;
-    for (size_t k = 0; k < count && k < ahead; k++) (void)oxi_shunt_tile_begin(item, t, k, write);
+    for (size_t k = 0; k < count && k < ahead; k++) oxi_shunt_tile_begin(item, t, k, write);
     for (size_t k = 0; k < count && status == OX_OK; k++) {
         size_t at = k * t->tile, bytes = item->bytes - at < t->tile ? item->bytes - at : t->tile;
         status = oxi_shunt_tile_end(s, t, k);
         if (status == OX_OK) status = oxi_shunt_link_item(s, item, at, t->memory[k % 2], bytes, write);
-        if (status == OX_OK && k + ahead < count) status = oxi_shunt_tile_begin(item, t, k + ahead, write);
+        if (status == OX_OK && k + ahead < count) oxi_shunt_tile_begin(item, t, k + ahead, write);
     }
     for (size_t k = 0; k < 2; k++) { /* whatever failed, the disk is done with the tiles */
         ox_status ended = oxi_shunt_tile_end(s, t, count + k);

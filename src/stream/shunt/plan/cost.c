@@ -53,6 +53,15 @@ static void oxi_shunt_mean_put(ox_shunt *s, uint64_t key, double seconds) {
     oxi_shunt_figure_note(&mean->took, s->stats.steps, seconds, 1);
 }
 
+/* Whether a GPU waits for calls of a kind, to see what they take: in the first two steps that have them.
+ * Behind those it notes them ahead. */
+static bool oxi_shunt_mean_wants(ox_shunt *s, uint64_t key) {
+    oxi_shunt_mean *mean = key && oxi_shunt_is_planned(s) ? oxi_shunt_mean_of(s, key) : NULL;
+    if (!mean) return false;
+    if (mean->key == key) oxi_shunt_figure_fold(&mean->took, s->stats.steps);
+    return mean->key != key || mean->took.count + mean->took.second < 2;
+}
+
 /* Seconds that calls of a kind took; 0: none ran yet. */
 static double oxi_shunt_mean_seconds(ox_shunt *s, uint64_t key) {
     oxi_shunt_mean *mean = key ? oxi_shunt_mean_of(s, key) : NULL;
@@ -88,21 +97,40 @@ static double oxi_shunt_time_call(ox_device *device, oxi_op op, ox_tensor *a, ox
     return best > 1e-9 ? best : 1e-9;
 }
 
-static double oxi_shunt_time_link(ox_shunt *s, size_t bytes, bool up) {
-    void *device = NULL, *host = oxi_try_alloc(bytes);
-    double best = 1;
-    if (host && s->compute->alloc(s->compute, bytes, &device) == OX_OK) {
-        memset(host, 1, bytes);
-        for (int i = 0; i < 3; i++) {
-            double start = oxi_now();
-            ox_status status = up ? s->compute->read(s->compute, device, 0, host, bytes)
-                                  : s->compute->write(s->compute, device, 0, host, bytes);
-            if (status != OX_OK) break;
-            if (oxi_now() - start < best) best = oxi_now() - start;
-        }
-        s->compute->free(s->compute, device, bytes);
+/* Operations of a product of matrices, or bytes of a copy of one, a second: of one that takes a while beside
+ * what a GPU takes for an empty call, which does not count. */
+static double oxi_shunt_time_square(ox_shunt *s, oxi_op op, int64_t side, int64_t most) {
+    double rate = 1, empty = s->rates.empty;
+    for (bool over = false; !over; side *= 2) {
+        const double size = (double)side, amount = size * size * (op == OXI_OP_copy ? 8 : 2 * size);
+        ox_tensor *square = oxi_shunt_filled(s->compute, side, side);
+        double seconds = oxi_shunt_time_call(s->compute, op, square, square);
+        over = !square || seconds > 4 * empty || 2 * side > most;
+        if (square || rate == 1) rate = amount / (seconds > 1.25 * empty ? seconds - empty : 0.2 * seconds);
+        ox_release(square);
     }
-    oxi_free(host, bytes);
+    return rate;
+}
+
+static ox_status oxi_shunt_link(ox_shunt *s, ox_storage *there, size_t at, char *host, size_t bytes, bool up);
+
+/* As items move: to a GPU from pinned memory. */
+static double oxi_shunt_time_link(ox_shunt *s, size_t bytes, bool up) {
+    ox_storage *pinned = s->compute->copy_async ? oxi_storage_pinned(s->compute, bytes) : NULL;
+    ox_storage *device = oxi_storage_new(s->compute, bytes);
+    char *host = pinned ? (char *)pinned->data : (char *)oxi_try_alloc(bytes);
+    double best = 1;
+    if (host) memset(host, 1, bytes);
+    for (int i = 0; i < 3 && host && device; i++) {
+        double start = oxi_now();
+        if (oxi_shunt_link(s, device, 0, host, bytes, up) != OX_OK) break;
+        if (oxi_now() - start < best) best = oxi_now() - start;
+    }
+    if (device) oxi_storage_release(device);
+    if (pinned)
+        oxi_storage_release(pinned);
+    else
+        oxi_free(host, bytes);
     return best > 1e-9 ? best : 1e-9;
 }
 
@@ -147,10 +175,12 @@ static void oxi_shunt_calibrate(ox_shunt *s) {
     oxi_error_move(&earlier);
     ox_scope scope = ox_scope_begin();
     s->rates.known = true;
-    ox_tensor *square = oxi_shunt_filled(s->compute, 384, 384),
-              *wide = oxi_shunt_filled(s->compute, 1024, 1024);
-    s->rates.flops = 2.0 * 384 * 384 * 384 / oxi_shunt_time_call(s->compute, OXI_OP_matmul, square, square);
-    s->rates.bytes = 2.0 * (4u << 20) / oxi_shunt_time_call(s->compute, OXI_OP_copy, wide, wide);
+    if (!s->compute->host) {
+        ox_tensor *few = oxi_shunt_filled(s->compute, 1, 16);
+        s->rates.empty = oxi_shunt_time_call(s->compute, OXI_OP_copy, few, few);
+    }
+    s->rates.flops = oxi_shunt_time_square(s, OXI_OP_matmul, 384, 2048);
+    s->rates.bytes = oxi_shunt_time_square(s, OXI_OP_copy, 1024, 4096);
     for (int up = 0; up < 2; up++)
         for (int i = 0; i < 3; i++) seconds[up][i] = oxi_shunt_time_link(s, sizes[i], up != 0);
     s->rates.down = oxi_shunt_slope(seconds[0], sizes);
@@ -159,6 +189,8 @@ static void oxi_shunt_calibrate(ox_shunt *s) {
     s->rates.disk_write = 8e8;
     s->rates.start[OXI_LANE_COMPUTE] = 1e-6;
     s->rates.start[OXI_LANE_UP] = s->rates.start[OXI_LANE_DOWN] = 2e-6;
+    for (int up = 0; up < 2 && !s->compute->host; up++)
+        s->rates.start[up ? OXI_LANE_UP : OXI_LANE_DOWN] = oxi_shunt_time_link(s, 4096, up != 0);
     s->rates.start[OXI_LANE_DISK] = 5e-5;
     oxi_shunt_calibrate_packing(s);
     ox_scope_end(&scope);

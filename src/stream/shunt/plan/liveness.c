@@ -252,11 +252,60 @@ static uint64_t oxi_shunt_cache_room(const oxi_shunt_problem *p) {
     return most < p->host_room ? p->host_room - most : 0;
 }
 
-/* Rings between the disk and a device that has memory of its own: four times the largest item, of what comes
- * and of what is written, as far as an eighth of the host's budget allows, or once as far as a quarter does.
+/* Of a ring for items of at most so many bytes: four times that, as far as an eighth of the host's budget
+ * allows, or once as far as a quarter does. */
+static uint64_t oxi_shunt_ring_size(const ox_shunt *s, uint64_t most) {
+    const uint64_t host = s->desc.host_bytes, eighth = host / 8 / OXI_SHUNT_PAGE * OXI_SHUNT_PAGE;
+    uint64_t bytes = 4 * most < eighth ? 4 * most : eighth;
+    return bytes >= most ? bytes : most <= host / 4 ? most : 0;
+}
+
+/* Bytes of the host's budget that a ring takes beside what it has. */
+static uint64_t oxi_shunt_ring_wants(const ox_shunt *s, int k, uint64_t bytes) {
+    if (bytes <= s->ring_bytes[k]) return 0;
+    return bytes - s->ring_bytes[k] + (s->ring_bytes[k] > 0 ? 0 : OXI_SHUNT_PAGE);
+}
+
+/* A copy on the host moves on to the disk. */
+static ox_status oxi_shunt_demote(ox_shunt *s, oxi_shunt_item *item) {
+    ox_status status = item->disk_valid ? OX_OK : oxi_shunt_disk_take(s, item, item->bytes);
+    if (status == OX_OK && !item->disk_valid)
+        status = oxi_shunt_disk_move(s, item->disk, 0, (char *)item->host, item->bytes, true, false);
+    if (status != OX_OK) return status;
+    if (!item->disk_valid) item->disk_at = 0;
+    item->disk_valid = true;
+    item->disk_bytes = item->bytes;
+    oxi_shunt_host_drop(s, item);
+    return OX_OK;
+}
+
+/* Where a step's items fit neither the device nor the host, so that the disk has a part in it anyway, copies
+ * on the host make room for rings. A disk that fails is found by whoever needs it. */
+static void oxi_shunt_rings_make_room(ox_shunt *s) {
+    uint64_t all = 0, most = 0, wants = 0;
+    oxi_error earlier;
+    for (int32_t i = 0; i < s->table_count && !s->compute->host; i++) {
+        uint64_t room = s->table[i]->small ? 0 : oxi_shunt_item_room(s->table[i]);
+        all += room;
+        if (room > 0 && oxi_shunt_ring_room(room) > most) most = oxi_shunt_ring_room(room);
+    }
+    if (all <= s->main_bytes + s->desc.host_bytes) return;
+    for (int k = 0; k < 2; k++) wants += oxi_shunt_ring_wants(s, k, oxi_shunt_ring_size(s, most));
+    earlier.status = OX_OK;
+    oxi_error_move(&earlier);
+    for (int32_t i = 0; i < s->table_count && s->desc.host_bytes - s->stats.host_bytes < wants; i++) {
+        oxi_shunt_item *item = s->table[i];
+        if (!item->host || item->small || item->packed != OX_COMPRESSION_NONE) continue;
+        if (oxi_shunt_demote(s, item) != OX_OK) break;
+    }
+    ox_error_clear();
+    oxi_error_put_back(&earlier);
+}
+
+/* Rings between the disk and a device that has memory of its own, for what comes and for what is written.
  * What is not there yet is taken off the host's room. */
 static void oxi_shunt_ring_sizes(const ox_shunt *s, oxi_shunt_problem *p) {
-    uint64_t most[2] = {0, 0}, host = s->desc.host_bytes;
+    uint64_t most[2] = {0, 0};
     for (int32_t t = 0; t < p->first[p->node_count] && !s->compute->host; t++) {
         const oxi_shunt_known *k = &p->known[p->touch[t].item];
         uint64_t room = k->small ? 0 : oxi_shunt_ring_room(k->room);
@@ -264,12 +313,8 @@ static void oxi_shunt_ring_sizes(const ox_shunt *s, oxi_shunt_problem *p) {
             if (room > most[saves]) most[saves] = room;
     }
     for (int k = 0; k < 2; k++) {
-        uint64_t bytes = 4 * most[k] < host / 8 ? 4 * most[k] : host / 8 / OXI_SHUNT_PAGE * OXI_SHUNT_PAGE;
-        if (bytes < most[k]) bytes = most[k] <= host / 4 ? most[k] : 0;
-        if (bytes == 0) continue;
-        uint64_t wants = bytes > s->ring_bytes[k] ? bytes + OXI_SHUNT_PAGE : 0;
-        if (wants > 0 && s->ring_bytes[k] > 0) wants -= s->ring_bytes[k];
-        if (wants > p->host_room) continue;
+        uint64_t bytes = oxi_shunt_ring_size(s, most[k]), wants = oxi_shunt_ring_wants(s, k, bytes);
+        if (bytes == 0 || wants > p->host_room) continue;
         p->host_room -= wants;
         p->ring[k] = bytes > s->ring_bytes[k] ? bytes : s->ring_bytes[k];
     }

@@ -50,7 +50,7 @@ typedef struct oxi_shunt_schedule {
     int32_t crowds;             /* how many slots were */
     uint64_t placed;            /* bytes, since a slot was noted for that */
     double *finish[OXI_LANES], lane_end[OXI_LANES];
-    oxi_shunt_ring ring[2]; /* from the disk, to it */
+    oxi_shunt_ring ring[2];          /* from the disk, to it */
     int32_t read_slot, read_segment; /* the load whose read comes next: -1, it is none of the slot's yet */
     uint64_t host_left;
     int packing;
@@ -537,8 +537,8 @@ static bool oxi_shunt_may_stage(const oxi_shunt_schedule *s, int32_t item, bool 
 static bool oxi_shunt_emit_read(oxi_shunt_schedule *s, int32_t g) {
     int32_t clock[OXI_LANES] = {0, 0, 0, 0}, i = s->plan->segment[g].item;
     if (s->saved[i][0] >= 0) clock[s->saved[i][0]] = s->saved[i][1] + 1;
-    int32_t entry = oxi_shunt_ring_take(&s->ring[0], oxi_shunt_ring_room(s->p->known[i].room),
-                                        &clock[OXI_LANE_DOWN]);
+    int32_t entry =
+        oxi_shunt_ring_take(&s->ring[0], oxi_shunt_ring_room(s->p->known[i].room), &clock[OXI_LANE_DOWN]);
     if (entry < 0) return false;
     oxi_shunt_instruction *in = oxi_shunt_emit_move(s, OXI_ACT_READ, OXI_LANE_DISK, clock, g);
     if (!in) return false;
@@ -625,8 +625,8 @@ static bool oxi_shunt_emit_node(oxi_shunt_schedule *s, int32_t slot) {
 /* To the disk through the ring; the place is free when the bytes are there. */
 static bool oxi_shunt_emit_save(oxi_shunt_schedule *s, int32_t g, int32_t *clock, double now) {
     int32_t i = s->plan->segment[g].item, written[OXI_LANES] = {0, 0, 0, 0};
-    int32_t entry = oxi_shunt_ring_take(&s->ring[1], oxi_shunt_ring_room(s->p->known[i].room),
-                                        &clock[OXI_LANE_DISK]);
+    int32_t entry =
+        oxi_shunt_ring_take(&s->ring[1], oxi_shunt_ring_room(s->p->known[i].room), &clock[OXI_LANE_DISK]);
     if (entry < 0) return false;
     oxi_shunt_instruction *in = oxi_shunt_emit_move(s, OXI_ACT_SAVE, OXI_LANE_UP, clock, g);
     if (!in) return false;
