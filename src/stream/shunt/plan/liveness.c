@@ -252,11 +252,11 @@ static uint64_t oxi_shunt_cache_room(const oxi_shunt_problem *p) {
     return most < p->host_room ? p->host_room - most : 0;
 }
 
-/* Of a ring for items of at most so many bytes: four times that, as far as an eighth of the host's budget
- * allows, or once as far as a quarter does. */
-static uint64_t oxi_shunt_ring_size(const ox_shunt *s, uint64_t most) {
-    const uint64_t host = s->desc.host_bytes, eighth = host / 8 / OXI_SHUNT_PAGE * OXI_SHUNT_PAGE;
-    uint64_t bytes = 4 * most < eighth ? 4 * most : eighth;
+/* Of a ring for items of so many bytes in the mean, and at most: for four of them, as far as an eighth of the
+ * host's budget allows, or for the largest one as far as a quarter does. More would be copies' on the host. */
+static uint64_t oxi_shunt_ring_size(const ox_shunt *s, uint64_t mean, uint64_t most) {
+    const uint64_t host = s->desc.host_bytes, part = 4 * mean < host / 8 ? 4 * mean : host / 8;
+    const uint64_t bytes = part / OXI_SHUNT_PAGE * OXI_SHUNT_PAGE;
     return bytes >= most ? bytes : most <= host / 4 ? most : 0;
 }
 
@@ -282,15 +282,17 @@ static ox_status oxi_shunt_demote(ox_shunt *s, oxi_shunt_item *item) {
 /* Where a step's items fit neither the device nor the host, so that the disk has a part in it anyway, copies
  * on the host make room for rings. A disk that fails is found by whoever needs it. */
 static void oxi_shunt_rings_make_room(ox_shunt *s) {
-    uint64_t all = 0, most = 0, wants = 0;
+    uint64_t all = 0, most = 0, wants = 0, count = 0;
     oxi_error earlier;
     for (int32_t i = 0; i < s->table_count && !s->compute->host; i++) {
         uint64_t room = s->table[i]->small ? 0 : oxi_shunt_item_room(s->table[i]);
         all += room;
+        count += room > 0;
         if (room > 0 && oxi_shunt_ring_room(room) > most) most = oxi_shunt_ring_room(room);
     }
     if (all <= s->main_bytes + s->desc.host_bytes) return;
-    for (int k = 0; k < 2; k++) wants += oxi_shunt_ring_wants(s, k, oxi_shunt_ring_size(s, most));
+    for (int k = 0; k < 2; k++)
+        wants += oxi_shunt_ring_wants(s, k, oxi_shunt_ring_size(s, all / count + OXI_SHUNT_PAGE, most));
     earlier.status = OX_OK;
     oxi_error_move(&earlier);
     for (int32_t i = 0; i < s->table_count && s->desc.host_bytes - s->stats.host_bytes < wants; i++) {
@@ -305,15 +307,20 @@ static void oxi_shunt_rings_make_room(ox_shunt *s) {
 /* Rings between the disk and a device that has memory of its own, for what comes and for what is written.
  * What is not there yet is taken off the host's room. */
 static void oxi_shunt_ring_sizes(const ox_shunt *s, oxi_shunt_problem *p) {
-    uint64_t most[2] = {0, 0};
+    uint64_t most[2] = {0, 0}, all[2] = {0, 0}, count[2] = {0, 0};
     for (int32_t t = 0; t < p->first[p->node_count] && !s->compute->host; t++) {
         const oxi_shunt_known *k = &p->known[p->touch[t].item];
         uint64_t room = k->small ? 0 : oxi_shunt_ring_room(k->room);
-        for (int saves = 0; saves < 1 + p->touch[t].writes; saves++)
+        for (int saves = 0; saves < 1 + p->touch[t].writes && room > 0; saves++) {
+            all[saves] += room;
+            count[saves]++;
             if (room > most[saves]) most[saves] = room;
+        }
     }
     for (int k = 0; k < 2; k++) {
-        uint64_t bytes = oxi_shunt_ring_size(s, most[k]), wants = oxi_shunt_ring_wants(s, k, bytes);
+        if (count[k] == 0) continue;
+        uint64_t bytes = oxi_shunt_ring_size(s, all[k] / count[k], most[k]),
+                 wants = oxi_shunt_ring_wants(s, k, bytes);
         if (bytes == 0 || wants > p->host_room) continue;
         p->host_room -= wants;
         p->ring[k] = bytes > s->ring_bytes[k] ? bytes : s->ring_bytes[k];
