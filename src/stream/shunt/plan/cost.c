@@ -116,8 +116,8 @@ static ox_status oxi_shunt_link(ox_shunt *s, ox_storage *there, size_t at, char 
 
 /* As items move: to a GPU from pinned memory. */
 static double oxi_shunt_time_link(ox_shunt *s, size_t bytes, bool up) {
-    ox_storage *pinned = s->compute->copy_async ? oxi_storage_pinned(s->compute, bytes) : NULL;
     ox_storage *device = oxi_storage_new(s->compute, bytes);
+    ox_storage *pinned = device && s->compute->copy_async ? oxi_storage_pinned(s->compute, bytes) : NULL;
     char *host = pinned ? (char *)pinned->data : (char *)oxi_try_alloc(bytes);
     double best = 1;
     if (host) memset(host, 1, bytes);

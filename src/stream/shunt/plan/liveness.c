@@ -252,8 +252,8 @@ static uint64_t oxi_shunt_cache_room(const oxi_shunt_problem *p) {
     return most < p->host_room ? p->host_room - most : 0;
 }
 
-/* Of a ring for items of so many bytes in the mean, and at most: for four of them, as far as an eighth of the
- * host's budget allows, or for the largest one as far as a quarter does. More would be copies' on the host. */
+/* Of a ring for items of so many bytes in the mean, and at most: for four of them, as far as an eighth of
+ * the host's budget allows, or for the largest one as far as a quarter does. More would be copies'. */
 static uint64_t oxi_shunt_ring_size(const ox_shunt *s, uint64_t mean, uint64_t most) {
     const uint64_t host = s->desc.host_bytes, part = 4 * mean < host / 8 ? 4 * mean : host / 8;
     const uint64_t bytes = part / OXI_SHUNT_PAGE * OXI_SHUNT_PAGE;
