@@ -15,13 +15,13 @@
  *     bench_shunt --calls N        only keeps N calls of few bytes (perf stat -e instructions:u)
  *     bench_shunt --calls N --eager 1                                         the same calls, run at once
  *
- * The disk's speed is that of a plain loop: threads that read the files past the page cache, the best of 4, 8
- * and 16 of them in pieces of 1 MiB of one file after the other, and of 16 and 64 in pieces of 4 and 8 MiB of
- * all files at once, right before and after each pass; beside it the fastest of all passes so far. A copy's
- * is that of memcpy between blocks of 256 MiB, with --vulkan of pinned memory to the GPU. eta is the longest of
- * computing in RAM, of what fits no budget at the disk's speed and of what the host's budget holds (with
- * --vulkan all but what stays on the GPU) at a copy's, over the wall time: nothing in it is the planner's own
- * measurement. */
+ * The disk's speed is that of a plain loop: threads that read the files past the page cache, the best of 4,
+ * 8 and 16 of them in pieces of 1 MiB of one file after the other, and of 16 and 64 in pieces of 4 and 8 MiB
+ * of all files at once, right before and after each pass; beside it the fastest of all passes so far. A
+ * copy's is that of memcpy between blocks of 256 MiB, with --vulkan of pinned memory to the GPU. eta is the
+ * longest of computing in RAM, of what fits no budget at the disk's speed and of what the host's budget
+ * holds (with --vulkan all but what stays on the GPU) at a copy's, over the wall time: nothing in it is the
+ * planner's own measurement. */
 #define _GNU_SOURCE
 #include "bench.h"
 #include "oxtorch_stream.h"
