@@ -24,7 +24,8 @@
  *     plan/place.c           which items stay between two uses (weighted MIN), and which stay for good
  *     plan/rematerialize.c   which calls run a second time
  *     plan/exact.c           all orders with second runs, of small steps
- *     plan/schedule.c        places, prefetches walking backward, instructions on four lanes, what they take
+ *     plan/places.c          where in the device's memory they lie, by packings
+ *     plan/schedule.c        prefetches walking backward, instructions on four lanes, what they take
  *     plan/plan.c            the search over all of that
  *     plan/pack.c            whose copies are compressed */
 /* WORDS OF THIS ROOM
