@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x8fedac78
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x1c47d078
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -1900,17 +1900,20 @@ best[c]=other[c];((int64_t*)p->b)[c]=((const int64_t*)later->b)[c];}}
 #else
 #define OXI_ALIGNED_LOOPS _Pragma("GCC optimize(\"align-loops=64\")")
 #endif
-#define OXI_FULL_BEGIN _Pragma("GCC push_options")OXI_ALIGNED_LOOPS
+#define OXI_APART \
+_Pragma("GCC optimize(\"no-ipa-cp\", \"no-ipa-sra\", \"no-ipa-icf\", \"no-ipa-modref\")")\
+_Pragma("GCC optimize(\"no-ipa-pure-const\", \"no-ipa-reference\")")
+#define OXI_FULL_BEGIN _Pragma("GCC push_options")OXI_ALIGNED_LOOPS OXI_APART
 #define OXI_FULL_END _Pragma("GCC pop_options")
 #if __GNUC__ < 13
 #define OXI_LIGHT_PASSES \
 _Pragma("GCC optimize(\"Og\", \"expensive-optimizations\", \"inline-functions-called-once\")")\
 _Pragma("GCC optimize(\"tree-sra\", \"tree-dse\", \"if-conversion\", \"move-loop-invariants\")")\
-_Pragma("GCC optimize(\"ira-region=one\")")
+_Pragma("GCC optimize(\"ira-region=one\", \"no-thread-jumps\")")OXI_APART
 #define OXI_STRAIGHT_PASSES \
 _Pragma("GCC optimize(\"O1\", \"expensive-optimizations\", \"no-tree-pta\", \"no-tree-slsr\")")\
 _Pragma("GCC optimize(\"no-tree-dominator-opts\", \"no-ivopts\", \"no-tree-bit-ccp\")")\
-_Pragma("GCC optimize(\"ira-region=one\")")OXI_ALIGNED_LOOPS
+_Pragma("GCC optimize(\"ira-region=one\")")OXI_ALIGNED_LOOPS OXI_APART
 #define OXI_PLAIN_BEGIN _Pragma("GCC push_options")_Pragma("GCC optimize(\"O0\")")
 #define OXI_PLAIN_END _Pragma("GCC pop_options")
 #else
@@ -1920,7 +1923,7 @@ _Pragma("GCC optimize(\"no-ivopts\", \"no-tree-slsr\", \"no-code-hoisting\", \"n
 _Pragma("GCC optimize(\"no-tree-loop-vectorize\", \"no-tree-slp-vectorize\", \"no-schedule-insns2\")")\
 _Pragma("GCC optimize(\"no-gcse\", \"no-rerun-cse-after-loop\", \"no-cse-follow-jumps\")")\
 _Pragma("GCC optimize(\"no-crossjumping\", \"no-tree-tail-merge\", \"ira-region=one\")")\
-OXI_ALIGNED_LOOPS
+OXI_ALIGNED_LOOPS OXI_APART
 #define OXI_LIGHT_PASSES OXI_STRAIGHT_PASSES \
 _Pragma("GCC optimize(\"no-tree-fre\", \"no-tree-loop-im\", \"no-tree-switch-conversion\")")\
 _Pragma("GCC optimize(\"no-store-merging\")")
@@ -10443,44 +10446,6 @@ OXI_INLINE void vf_store2_bf16(uint16_t*p,vf a,vf b){if(vm_any(vf_unord(a,b))){v
 vf_store_bf16(p+VF,b);return;}
 vi x=vi_sra(OXI_ISA(bf16_round)(a),16),y=vi_sra(OXI_ISA(bf16_round)(b),16);
 _mm_storeu_si128((__m128i*)(void*)p,_mm_packs_epi32(x,y));}
-#undef OXI_SECTION
-#define OXI_SECTION 2
-#include OX_TORCH_FILE
-#undef OXI_SECTION
-#undef OXI_SECTION
-#define OXI_SECTION 3
-#include OX_TORCH_FILE
-#undef OXI_SECTION
-#define oxi_sse2_vq oxi_sse2_vb
-typedef const __m128i*vqw;
-OXI_INLINE vq vq_zero(void){return vb_pair(vrs_zero(),vrs_zero());}
-OXI_INLINE vq vq_spread(const void*p){return vb_pair(vr_spread(p),vr_spread(p));}
-OXI_INLINE vqw vq_weights(const void*p){return(vqw)p;}
-#define OXI_STEP_4(sums,w,x,way){\
-__m128i product=_mm_loadu_si128(w);\
-if(way==OXI_CODES_BYTES)\
-__asm__("pmaddubsw {%2, %1|%1, %2}\n paddw {%1, %0|%0, %1}":"+x"(sums),"+x"(product):"x"(x));\
-else \
-__asm__("pmaddwd {%2, %1|%1, %2}\n paddd {%1, %0|%0, %1}":"+x"(sums),"+x"(product):"x"(x));}
-#define oxi_sse2_vq_step(sums,w,x,way)\
-OXI_STEP_4(sums.low,w,x.low,way)\
-OXI_STEP_4(sums.high,w+1,x.high,way)
-typedef struct OXI_ISA(vqf){__m128 low,high;}OXI_ISA(vqf);
-OXI_INLINE OXI_ISA(vqf)OXI_ISA(vqf_pair)(__m128 low,__m128 high){OXI_ISA(vqf)r;r.low=low;r.high=high;
-return r;}
-OXI_INLINE OXI_ISA(vqf)vq_sums(vq sums,vq ratio,int way){if(way==OXI_CODES_BYTES)
-sums=vb_pair(_mm_madd_epi16(sums.low,ratio.low),_mm_madd_epi16(sums.high,ratio.high));
-return OXI_ISA(vqf_pair)(_mm_cvtepi32_ps(sums.low),_mm_cvtepi32_ps(sums.high));}
-OXI_INLINE OXI_ISA(vqf)OXI_ISA(vqf_zero)(void){return OXI_ISA(vqf_pair)(vf_zero(),vf_zero());}
-OXI_INLINE OXI_ISA(vqf)OXI_ISA(vqf_set1)(float a){return OXI_ISA(vqf_pair)(vf_set1(a),vf_set1(a));}
-OXI_INLINE OXI_ISA(vqf)OXI_ISA(vqf_load)(const float*p){return OXI_ISA(vqf_pair)(vf_load(p),vf_load(p+4));}
-OXI_INLINE void OXI_ISA(vqf_store)(float*p,OXI_ISA(vqf)a){vf_store(p,a.low);vf_store(p+4,a.high);}
-OXI_INLINE OXI_ISA(vqf)OXI_ISA(vqf_mul)(OXI_ISA(vqf)a,OXI_ISA(vqf)b){
-return OXI_ISA(vqf_pair)(vf_mul(a.low,b.low),vf_mul(a.high,b.high));}
-OXI_INLINE OXI_ISA(vqf)OXI_ISA(vqf_fma)(OXI_ISA(vqf)a,OXI_ISA(vqf)b,OXI_ISA(vqf)c){
-return OXI_ISA(vqf_pair)(vf_fma(a.low,b.low,c.low),vf_fma(a.high,b.high,c.high));}
-OXI_INLINE OXI_ISA(vqf)OXI_ISA(vqf_fnma)(OXI_ISA(vqf)a,OXI_ISA(vqf)b,OXI_ISA(vqf)c){
-return OXI_ISA(vqf_pair)(vf_fnma(a.low,b.low,c.low),vf_fnma(a.high,b.high,c.high));}
 #endif
 #undef OXI_SECTION
 #define OXI_SECTION 1
@@ -10596,26 +10561,6 @@ OXI_INLINE vf vf_load_bf16(const uint16_t*p){return vi_as_vf(vi_sll(vi_load_u16(
 OXI_INLINE void vf_store_bf16(uint16_t*p,vf a){
 oxi_sse2_vf_store2_bf16(p,_mm256_castps256_ps128(a),_mm256_extractf128_ps(a,1));}
 #define OXI_BYTES_BELOW 1
-#undef OXI_SECTION
-#define OXI_SECTION 2
-#include OX_TORCH_FILE
-#undef OXI_SECTION
-#undef OXI_SECTION
-#define OXI_SECTION 3
-#include OX_TORCH_FILE
-#undef OXI_SECTION
-#define oxi_avx_vq oxi_avx_vb
-#define oxi_avx_vqw oxi_avx_vb
-#define oxi_avx_vq_load oxi_avx_vb_load
-#define oxi_avx_vq_weights oxi_avx_vb_load
-OXI_INLINE vq vq_zero(void){return vb_pair(vrs_zero(),vrs_zero());}
-OXI_INLINE vq vq_spread(const void*p){return vb_pair(vr_spread(p),vr_spread(p));}
-#define oxi_avx_vq_step(sums,w,x,way)\
-OXI_MULTIPLY_ADD("x",sums.low,w.low,x.low,way)\
-OXI_MULTIPLY_ADD("x",sums.high,w.high,x.high,way)
-OXI_INLINE vf vq_sums(vq sums,vq ratio,int way){if(way==OXI_CODES_BYTES)
-sums=vb_pair(_mm_madd_epi16(sums.low,ratio.low),_mm_madd_epi16(sums.high,ratio.high));
-return _mm256_cvtepi32_ps(_mm256_insertf128_si256(_mm256_castsi128_si256(sums.low),sums.high,1));}
 #endif
 #undef OXI_SECTION
 #define OXI_SECTION 1
@@ -10706,25 +10651,6 @@ OXI_ROWS_OF_CPU_SIMD_BF16
 #define oxi_avx2_vb_sub oxi_avx2_vr_sub
 #define oxi_avx2_vb_right oxi_avx2_vr_right
 #define oxi_avx2_vb_left oxi_avx2_vr_left
-#undef OXI_SECTION
-#define OXI_SECTION 2
-#include OX_TORCH_FILE
-#undef OXI_SECTION
-#define oxi_avx2_vq oxi_avx2_vr
-#define oxi_avx2_vqw oxi_avx2_vr
-#define oxi_avx2_vq_zero oxi_avx2_vrs_zero
-#define oxi_avx2_vq_load oxi_avx2_vr_load
-#define oxi_avx2_vq_weights oxi_avx2_vr_load
-#define oxi_avx2_vq_spread oxi_avx2_vr_spread
-#if OXI_AVX_VNNI
-#define oxi_avx2_vq_step(sums,w,x,way)\
-if(way==OXI_CODES_DOT)OXI_VNNI("vpdpbusd",sums,w,x);\
-else OXI_MULTIPLY_ADD("x",sums,w,x,way)
-#else
-#define oxi_avx2_vq_step(sums,w,x,way)OXI_MULTIPLY_ADD("x",sums,w,x,way)
-#endif
-OXI_INLINE vf vq_sums(vq sums,vq ratio,int way){
-return _mm256_cvtepi32_ps(way==OXI_CODES_BYTES?_mm256_madd_epi16(sums,ratio):sums);}
 #endif
 #undef OXI_SECTION
 #define OXI_SECTION 1
@@ -10892,21 +10818,6 @@ _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(lo)),_mm512_cvtpd_ps(h
 #define oxi_avx512_vf_store_f16(p,a)\
 _mm256_storeu_si256((__m256i*)(void*)(p),_mm512_cvtps_ph(a,_MM_FROUND_TO_NEAREST_INT))
 OXI_ROWS_OF_CPU_SIMD_BF16
-#undef OXI_SECTION
-#define OXI_SECTION 2
-#include OX_TORCH_FILE
-#undef OXI_SECTION
-#define oxi_avx512_vq oxi_avx512_vr
-#define oxi_avx512_vqw oxi_avx512_vr
-#define oxi_avx512_vq_zero oxi_avx512_vrs_zero
-#define oxi_avx512_vq_load oxi_avx512_vr_load
-#define oxi_avx512_vq_weights oxi_avx512_vr_load
-#define oxi_avx512_vq_spread oxi_avx512_vr_spread
-#define oxi_avx512_vq_step(sums,w,x,way)\
-if(way==OXI_CODES_DOT)OXI_VNNI("vpdpbusd",sums,w,x);\
-else OXI_MULTIPLY_ADD("v",sums,w,x,way)
-OXI_INLINE vf vq_sums(vq sums,vq ratio,int way){
-return _mm512_cvtepi32_ps(way==OXI_CODES_BYTES?_mm512_madd_epi16(sums,ratio):sums);}
 #endif
 #undef OXI_SECTION
 #define OXI_SECTION 1
@@ -11118,23 +11029,6 @@ OXI_INLINE vrs vrw_mul(vrs a,const int16_t*two){
 return vreinterpretq_s32_s16(vmulq_s16(vreinterpretq_s16_s32(a),OXI_ISA(vrs_spread_words)(two)));}
 OXI_INLINE vrs vrw_low(vrs a){return vshrq_n_s32(vshlq_n_s32(a,16),16);}
 OXI_INLINE vrs vrw_high(vrs a){return vshrq_n_s32(a,16);}
-#undef OXI_SECTION
-#define OXI_SECTION 3
-#include OX_TORCH_FILE
-#undef OXI_SECTION
-#define oxi_neon_vq oxi_neon_vrs
-#define oxi_neon_vqw oxi_neon_vrs
-#define oxi_neon_vq_zero oxi_neon_vrs_zero
-#define oxi_neon_vq_weights oxi_neon_vq_load
-OXI_INLINE vq vq_load(const void*p){return vreinterpretq_s32_s8(vld1q_s8((const int8_t*)p));}
-OXI_INLINE vq vq_spread(const void*p){int32_t lane;memcpy(&lane,p,4);return vdupq_n_s32(lane);}
-OXI_INLINE vq OXI_ISA(vq_added)(vq sums,vq w,vq x,int way){
-int8x16_t a=vreinterpretq_s8_s32(w),b=vreinterpretq_s8_s32(x);
-if(way==OXI_CODES_DOT)return OXI_ISA(vb_dot)(sums,a,b);
-int16x8_t low=vmull_s8(vget_low_s8(a),vget_low_s8(b));
-int16x8_t high=vmull_s8(vget_high_s8(a),vget_high_s8(b));return vpadalq_s16(sums,vpaddq_s16(low,high));}
-#define oxi_neon_vq_step(sums,w,x,way)sums =OXI_ISA(vq_added)(sums,w,x,way);
-OXI_INLINE vf vq_sums(vq sums,vq ratio,int way){(void)ratio;(void)way;return vcvtq_f32_s32(sums);}
 #endif
 #undef OXI_SECTION
 #define OXI_SECTION 1
@@ -12464,7 +12358,7 @@ static double oxi_exp_sum_f64(const oxi_kernels*k,int64_t n,const double*x,doubl
 #define OXI_EXP_SUM(k,n,x,shift)(k)->row_exp_sum(n,x,shift,NULL)
 #define OXI_A double
 #undef OXI_SECTION
-#define OXI_SECTION 4
+#define OXI_SECTION 2
 #include OX_TORCH_FILE
 #undef OXI_SECTION
 #define OXI_T double
@@ -12474,7 +12368,7 @@ static double oxi_exp_sum_f64(const oxi_kernels*k,int64_t n,const double*x,doubl
 #define OXI_EXP_SUM(k,n,x,shift)oxi_exp_sum_f64(k,n,x,shift)
 #define OXI_A double
 #undef OXI_SECTION
-#define OXI_SECTION 4
+#define OXI_SECTION 2
 #include OX_TORCH_FILE
 #undef OXI_SECTION
 #define OXI_T int64_t
@@ -12482,7 +12376,7 @@ static double oxi_exp_sum_f64(const oxi_kernels*k,int64_t n,const double*x,doubl
 #define OXI_NAME(x)oxi_##x##_i64
 #define OXI_REAL 0
 #undef OXI_SECTION
-#define OXI_SECTION 4
+#define OXI_SECTION 2
 #include OX_TORCH_FILE
 #undef OXI_SECTION
 #define OXI_T uint64_t
@@ -12491,7 +12385,7 @@ static double oxi_exp_sum_f64(const oxi_kernels*k,int64_t n,const double*x,doubl
 #define OXI_REAL 0
 #define OXI_A uint64_t
 #undef OXI_SECTION
-#define OXI_SECTION 4
+#define OXI_SECTION 2
 #include OX_TORCH_FILE
 #undef OXI_SECTION
 #define OXI_NUMBER_OF(x)((x) ==(x)?(x):0)
@@ -17000,7 +16894,8 @@ int offset,most,group;}oxi_code_type;static const oxi_code_type oxi_code_types[]
 {OX_Q8_0,128,255,32},{OX_Q2_K,0,3,16},{OX_Q3_K,4,7,16},{OX_Q4_K,0,15,32},
 {OX_Q5_K,0,31,32},{OX_Q6_K,32,63,16},{OX_IQ4_NL,128,255,32},{OX_IQ4_XS,128,255,32},
 {OX_MXFP4,12,24,32},{OX_NVFP4,12,24,16},{OX_TQ1_0,1,2,32},{OX_TQ2_0,1,3,32},
-{OX_Q1_0,1,2,32},{OX_Q2_0,1,3,32},{OX_IQ1_S,9,18,32},{OX_IQ1_M,9,18,16},{OX_DTYPE_NONE,128,255,16},};
+{OX_Q1_0,1,2,32},{OX_Q2_0,1,3,32},{OX_IQ1_S,9,18,32},{OX_IQ1_M,9,18,16},
+{OX_Q8_1,128,255,32},{OX_DTYPE_NONE,128,255,16},};
 static const oxi_code_type*oxi_code_type_of(ox_dtype dtype){const oxi_code_type*row=oxi_code_types;
 while(row->dtype!=dtype&&row->dtype!=OX_DTYPE_NONE)row++;
 return row;}
@@ -20909,9 +20804,549 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x8fedac78
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x1c47d078
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
+#if defined(OXI_X86) && VF > 1
+/* >>cpu/simd/bytes_x86.inc */
+#if VF == 16
+#define OXI_VNNI(instruction,sums,a,b)\
+__asm__(instruction " {%2, %1, %0|%0, %1, %2}":"+v"(sums):"v"(a),"v"(b))
+#elif OXI_AVX_VNNI
+#define OXI_VNNI(instruction,sums,a,b)\
+__asm__("%{vex%} " instruction " {%2, %1, %0|%0, %1, %2}":"+x"(sums):"x"(a),"x"(b))
+#endif
+#if VF > 4
+#define OXI_BLEND(h,i)_mm_blend_epi16(h,_mm_loadu_si128((const __m128i*)(p+(i)*(step-2))),1<<(i))
+OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t*p,int step){
+if(step==2)return _mm_loadu_si128((const __m128i*)(const void*)p);
+__m128i h=OXI_BLEND(_mm_loadu_si128((const __m128i*)p),1);h=OXI_BLEND(OXI_BLEND(OXI_BLEND(h,2),3),4);
+return OXI_BLEND(OXI_BLEND(OXI_BLEND(h,5),6),7);}
+#undef OXI_BLEND
+#else
+OXI_INLINE int OXI_ISA(two_bytes)(const uint8_t*p){uint16_t h;
+memcpy(&h,p,2);return h;}
+OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t*p,int step){
+if(step==2)return _mm_loadu_si128((const __m128i*)(const void*)p);
+__m128i h=_mm_cvtsi32_si128(OXI_ISA(two_bytes)(p));h=_mm_insert_epi16(h,OXI_ISA(two_bytes)(p+step),1);
+h=_mm_insert_epi16(h,OXI_ISA(two_bytes)(p+2*step),2);h=_mm_insert_epi16(h,OXI_ISA(two_bytes)(p+3*step),3);
+h=_mm_insert_epi16(h,OXI_ISA(two_bytes)(p+4*step),4);h=_mm_insert_epi16(h,OXI_ISA(two_bytes)(p+5*step),5);
+h=_mm_insert_epi16(h,OXI_ISA(two_bytes)(p+6*step),6);
+return _mm_insert_epi16(h,OXI_ISA(two_bytes)(p+7*step),7);}
+#endif
+typedef __m128i vw;
+OXI_INLINE vw vw_load(const int16_t*p){return _mm_loadu_si128((const __m128i*)(const void*)p);}
+OXI_INLINE void vw_store(int16_t*p,vw a){_mm_storeu_si128((__m128i*)(void*)p,a);}
+OXI_INLINE vw vw_bytes(uint64_t bytes,bool is_signed){__m128i b=_mm_set_epi64x(0,(long long)bytes);
+return is_signed?_mm_srai_epi16(_mm_unpacklo_epi8(b,b),8):_mm_unpacklo_epi8(b,_mm_setzero_si128());}
+OXI_INLINE vw vw_mul(vw a,vw b){return _mm_mullo_epi16(a,b);}
+OXI_INLINE vw vw_low(vw a){return _mm_unpacklo_epi16(a,a);}
+OXI_INLINE vw vw_high(vw a){return _mm_unpackhi_epi16(a,a);}
+OXI_INLINE __m128 OXI_ISA(dot_words)(vw a,const int16_t*p){
+return _mm_cvtepi32_ps(_mm_madd_epi16(a,vw_load(p)));}
+#if VR == 16
+#define OXI_R(name)_mm512_##name
+#define OXI_R_WHOLE(name)_mm512_##name##_si512
+typedef __m512i vr;
+#elif VR == 8
+#define OXI_R(name)_mm256_##name
+#define OXI_R_WHOLE(name)_mm256_##name##_si256
+typedef __m256i vr;
+#else
+#define OXI_R(name)_mm_##name
+#define OXI_R_WHOLE(name)_mm_##name##_si128
+typedef __m128i vr;
+#endif
+typedef vr vrs;
+OXI_INLINE vr vr_load(const void*p){return OXI_R_WHOLE(loadu)((const vr*)p);}
+OXI_INLINE void vr_store(void*p,vr a){OXI_R_WHOLE(storeu)((vr*)p,a);}
+OXI_INLINE vr vr_set1(int a){return OXI_R(set1_epi8)((char)a);}
+OXI_INLINE vr vr_spread(const void*p){
+#if VF == 8 && !OXI_ISA(FMA)
+return _mm_castps_si128(_mm_broadcast_ss((const float*)p));
+#else
+int32_t lane;
+memcpy(&lane,p,4);return OXI_R(set1_epi32)(lane);
+#endif
+}
+OXI_INLINE vr vr_and(vr a,vr b){return OXI_R_WHOLE(and)(a,b);}
+OXI_INLINE vr vr_or(vr a,vr b){return OXI_R_WHOLE(or)(a,b);}
+OXI_INLINE vr vr_sub(vr a,vr b){return OXI_R(sub_epi8)(a,b);}
+OXI_INLINE vr vr_look_up(const uint8_t*table,vr a){
+__m128i numbers=_mm_loadu_si128((const __m128i*)(const void*)table);
+#if VF == 16
+return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(numbers),a);
+#elif OXI_ISA(FMA)
+return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers),a);
+#elif VF == 8
+return _mm_shuffle_epi8(numbers,a);
+#else
+__asm__("pshufb {%1, %0|%0, %1}":"+x"(numbers):"x"(a));
+return numbers;
+#endif
+}
+OXI_INLINE vr vr_right(vr a,int count){return OXI_R(srli_epi16)(a,count);}
+OXI_INLINE vr vr_left(vr a,int count){return OXI_R(slli_epi16)(a,count);}
+OXI_INLINE vrs vrs_number(vr a,int i,bool is_signed){a=OXI_R(slli_epi32)(a,24 -8*i);
+return is_signed?OXI_R(srai_epi32)(a,24):OXI_R(srli_epi32)(a,24);}
+OXI_INLINE vrs vrs_bits(vrs a,int from,int count){
+return vr_and(OXI_R(srl_epi32)(a,_mm_cvtsi32_si128(from)),OXI_R(set1_epi32)((1<<count)-1));}
+OXI_INLINE vrs vrs_words(const uint8_t*p){
+#if VF == 16
+return _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i*)(const void*)p));
+#elif OXI_ISA(FMA)
+return _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i*)(const void*)p));
+#else
+return _mm_unpacklo_epi16(_mm_loadl_epi64((const __m128i*)(const void*)p),_mm_setzero_si128());
+#endif
+}
+OXI_INLINE vrs vrs_zero(void){return OXI_R_WHOLE(setzero)();}
+OXI_INLINE vrs vrs_load(const int32_t*p){return vr_load(p);}
+OXI_INLINE void vrs_store(int32_t*p,vrs a){vr_store(p,a);}
+OXI_INLINE vrs vrs_one(void){return OXI_R(set1_epi16)(1);}
+OXI_INLINE vrs vrs_step(vrs sums,vr codes,vr x,int extra){
+#ifdef OXI_VNNI
+if(extra){OXI_VNNI("vpdpbusd",sums,codes,x);
+return sums;}
+#endif
+(void)extra;
+#if VF == 4
+__asm__("pmaddubsw {%1, %0|%0, %1}":"+x"(codes):"x"(x));
+return OXI_R(add_epi16)(sums,codes);
+#else
+return OXI_R(add_epi16)(sums,OXI_R(maddubs_epi16)(codes,x));
+#endif
+}
+OXI_INLINE vrs vrs_scaled(vrs total,vrs sums,vrs scale){
+return OXI_R(add_epi32)(total,OXI_R(madd_epi16)(sums,scale));}
+OXI_INLINE vrs vrs_dot(vrs total,vrs a,const int16_t*two){return vrs_scaled(total,a,vr_spread(two));}
+OXI_INLINE vrs vrw_even(vr a,bool is_signed){
+return is_signed?OXI_R(srai_epi16)(OXI_R(slli_epi16)(a,8),8):vr_and(a,OXI_R(set1_epi16)(255));}
+OXI_INLINE vrs vrw_odd(vr a,bool is_signed){return is_signed?OXI_R(srai_epi16)(a,8):OXI_R(srli_epi16)(a,8);
+}
+OXI_INLINE vrs vrw_mul(vrs a,const int16_t*two){return OXI_R(mullo_epi16)(a,vr_spread(two));}
+OXI_INLINE vrs vrw_low(vrs a){return OXI_R(shufflelo_epi16)(OXI_R(shufflehi_epi16)(a,0xa0),0xa0);}
+OXI_INLINE vrs vrw_high(vrs a){return OXI_R(shufflelo_epi16)(OXI_R(shufflehi_epi16)(a,0xf5),0xf5);}
+#undef OXI_R
+#undef OXI_R_WHOLE
+#if VR > 4
+/* >>cpu/simd/bytes256.inc */
+#if VR == 16
+typedef __m256i vb;
+OXI_INLINE vb vb_load(const void*p){return _mm256_loadu_si256((const __m256i*)p);}
+OXI_INLINE void vb_store(void*p,vb a){_mm256_storeu_si256((__m256i*)p,a);}
+OXI_INLINE vb vb_set1(int a){return _mm256_set1_epi8((char)a);}
+OXI_INLINE vb vb_and(vb a,vb b){return _mm256_and_si256(a,b);}
+OXI_INLINE vb vb_or(vb a,vb b){return _mm256_or_si256(a,b);}
+OXI_INLINE vb vb_sub(vb a,vb b){return _mm256_sub_epi8(a,b);}
+OXI_INLINE vb vb_right(vb a,int count){return _mm256_srli_epi16(a,count);}
+OXI_INLINE vb vb_left(vb a,int count){return _mm256_slli_epi16(a,count);}
+#endif
+typedef struct OXI_ISA(four_vb){vb a,b,c,d;}OXI_ISA(four_vb);
+typedef __m256 vs;OXI_INLINE vb vb_nibbles(const void*p){
+vb both=_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i*)p));
+return vb_and(_mm256_srlv_epi64(both,_mm256_set_epi64x(4,4,0,0)),vb_set1(15));}
+OXI_INLINE vb vb_look_up(const int8_t*table,const void*p,int extra){
+__m128i numbers=_mm_loadu_si128((const __m128i*)(const void*)table);(void)extra;
+return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers),vb_nibbles(p));}
+OXI_INLINE vb vb_bits(const uint8_t*p){int32_t bits;memcpy(&bits,p,4);
+vb byte=_mm256_set_epi64x(0x303030303030303,0x202020202020202,0x101010101010101,0);
+vb mask=_mm256_set1_epi64x((long long)UINT64_C(0x8040201008040201));
+return _mm256_cmpeq_epi8(vb_and(_mm256_shuffle_epi8(_mm256_set1_epi32(bits),byte),mask),mask);}
+OXI_INLINE vs vs_zero(void){return _mm256_setzero_ps();}
+OXI_INLINE float vs_sum(vs a){__m128 b=_mm_add_ps(_mm256_castps256_ps128(a),_mm256_extractf128_ps(a,1));
+b=_mm_add_ps(b,_mm_movehl_ps(b,b));return _mm_cvtss_f32(_mm_add_ss(b,_mm_shuffle_ps(b,b,1)));}
+OXI_INLINE vs vs_load(const float*p){return _mm256_loadu_ps(p);}
+OXI_INLINE void vs_store(float*p,vs a){_mm256_storeu_ps(p,a);}
+OXI_INLINE vs vs_set1(float a){return _mm256_set1_ps(a);}
+OXI_INLINE vs vs_mul(vs a,vs b){return _mm256_mul_ps(a,b);}
+OXI_INLINE vs vs_add(vs a,vs b){return _mm256_add_ps(a,b);}
+OXI_INLINE vs vs_fma(vs a,vs b,vs c){return _mm256_fmadd_ps(a,b,c);}
+OXI_INLINE __m256i OXI_ISA(products_32)(vb codes,const int8_t*numbers,bool plus,int extra){
+vb q=vb_load(numbers),sum=_mm256_setzero_si256();if(!plus){q=_mm256_sign_epi8(q,codes);
+codes=_mm256_abs_epi8(codes);}
+#ifdef OXI_VNNI
+if(extra){OXI_VNNI("vpdpbusd",sum,codes,q);
+return sum;}
+#endif
+(void)sum;
+(void)extra;return _mm256_madd_epi16(_mm256_maddubs_epi16(codes,q),_mm256_set1_epi16(1));}
+OXI_INLINE vs vs_products(vb codes,const int8_t*q,bool plus,int extra){
+return _mm256_cvtepi32_ps(OXI_ISA(products_32)(codes,q,plus,extra));}
+OXI_INLINE void vs_add_four(vs*sum,vs*more,OXI_ISA(four_vb)x,const int8_t*q,const float scale[4],
+bool small,bool plus,int extra){if(small){__m256i one=_mm256_set1_epi16(1);
+__m256i a=OXI_ISA(products_32)(x.a,q,plus,extra);__m256i b=OXI_ISA(products_32)(x.b,q+32,plus,extra);
+__m256i ab=_mm256_madd_epi16(_mm256_packs_epi32(a,b),one);a=OXI_ISA(products_32)(x.c,q+64,plus,extra);
+b=OXI_ISA(products_32)(x.d,q+96,plus,extra);__m256i cd=_mm256_madd_epi16(_mm256_packs_epi32(a,b),one);
+__m256 all=_mm256_cvtepi32_ps(_mm256_madd_epi16(_mm256_packs_epi32(ab,cd),one));
+*sum=vs_fma(all,_mm256_broadcast_ps((const __m128*)(const void*)scale),*sum);return;}
+*sum=vs_fma(vs_products(x.a,q,plus,extra),vs_set1(scale[0]),*sum);
+*more=vs_fma(vs_products(x.b,q+32,plus,extra),vs_set1(scale[1]),*more);
+*sum=vs_fma(vs_products(x.c,q+64,plus,extra),vs_set1(scale[2]),*sum);
+*more=vs_fma(vs_products(x.d,q+96,plus,extra),vs_set1(scale[3]),*more);}
+OXI_INLINE vs vs_halves(vb codes,const int8_t*q,const float*scale,bool plus,int extra){
+__m256 both=_mm256_castps128_ps256(_mm_broadcast_ss(scale));return vs_mul(vs_products(codes,q,plus,extra),
+_mm256_insertf128_ps(both,_mm_broadcast_ss(scale+1),1));}
+OXI_INLINE void vs_halves_8(const uint8_t*p,int step,float*out){
+vs_store(out,_mm256_cvtph_ps(OXI_ISA(gather_halves)(p,step)));}
+OXI_INLINE void vs_bytes_8(uint64_t bytes,bool is_signed,float*out){
+__m128i b=_mm_set_epi64x(0,(long long)bytes);
+vs_store(out,_mm256_cvtepi32_ps(is_signed?_mm256_cvtepi8_epi32(b):_mm256_cvtepu8_epi32(b)));}
+OXI_INLINE vs vs_dot(vw a,const int16_t*p){
+return _mm256_insertf128_ps(vs_zero(),OXI_ISA(dot_words)(a,p),0);}
+typedef __m256i vn;OXI_INLINE vn vn_zero(void){return _mm256_setzero_si256();}
+OXI_INLINE vs vs_of_sums(vn a){return _mm256_cvtepi32_ps(a);}
+OXI_INLINE __m256i OXI_ISA(all_lanes)(const int16_t*pair){
+return _mm256_castps_si256(_mm256_broadcast_ss((const float*)(const void*)pair));}
+OXI_INLINE vn OXI_ISA(vn_add)(vn sum,vb codes,const int8_t*q,__m256i scale,int extra){
+__m256i products=_mm256_maddubs_epi16(codes,vb_load(q));
+#ifdef OXI_VNNI
+if(extra){OXI_VNNI("vpdpwssd",sum,products,scale);
+return sum;}
+#endif
+(void)extra;
+return _mm256_add_epi32(sum,_mm256_madd_epi16(products,scale));}
+OXI_INLINE vn vn_scaled(vn sum,vb codes,const int8_t*q,const int16_t*pair,int extra){
+return OXI_ISA(vn_add)(sum,codes,q,OXI_ISA(all_lanes)(pair),extra);}
+OXI_INLINE vn vn_halves(vn sum,vb codes,const int8_t*q,const int16_t*pairs,int extra){
+__m256i low=OXI_ISA(all_lanes)(pairs),high=OXI_ISA(all_lanes)(pairs+2);
+return OXI_ISA(vn_add)(sum,codes,q,_mm256_blend_epi32(low,high,0xf0),extra);}
+#endif
+#endif
+#if VF > 1 && VR == 4
+/* >>cpu/simd/bytes128.inc */
+typedef struct vb{vr low,high;}vb;typedef struct OXI_ISA(four_vb){vb a,b,c,d;}OXI_ISA(four_vb);
+OXI_INLINE vb vb_pair(vr low,vr high){vb r;r.low=low;r.high=high;return r;}
+OXI_INLINE vb vb_load(const void*p){return vb_pair(vr_load(p),vr_load((const char*)p+16));}
+OXI_INLINE void vb_store(void*p,vb a){vr_store(p,a.low);vr_store((char*)p+16,a.high);}
+OXI_INLINE vb vb_set1(int a){return vb_pair(vr_set1(a),vr_set1(a));}
+OXI_INLINE vb vb_and(vb a,vb b){return vb_pair(vr_and(a.low,b.low),vr_and(a.high,b.high));}
+OXI_INLINE vb vb_or(vb a,vb b){return vb_pair(vr_or(a.low,b.low),vr_or(a.high,b.high));}
+OXI_INLINE vb vb_sub(vb a,vb b){return vb_pair(vr_sub(a.low,b.low),vr_sub(a.high,b.high));}
+OXI_INLINE vb vb_right(vb a,int count){return vb_pair(vr_right(a.low,count),vr_right(a.high,count));}
+OXI_INLINE vb vb_left(vb a,int count){return vb_pair(vr_left(a.low,count),vr_left(a.high,count));}
+#if defined(OXI_X86)
+typedef __m128 vs;
+OXI_INLINE vb vb_nibbles(const void*p){__m128i a=_mm_loadu_si128((const __m128i*)p);
+return vb_and(vb_pair(a,_mm_srli_epi16(a,4)),vb_set1(15));}
+#if VF == 4
+enum{OXI_ISA(tables)=2};
+static const int8_t*const OXI_ISA(table)[OXI_ISA(tables)]={oxi_table_iq4,oxi_table_e2m1};
+static uint16_t OXI_ISA(table_pairs)[OXI_ISA(tables)][256];
+static OXI_UNUSED void OXI_ISA(fill_table_pairs)(void){for(int i=0;i<OXI_ISA(tables);i++)
+for(int byte=0;byte<256;byte++)
+OXI_ISA(table_pairs)[i][byte]=(uint16_t)((uint8_t)OXI_ISA(table)[i][byte&15]
+|(uint8_t)OXI_ISA(table)[i][byte>>4]<<8);}
+OXI_INLINE __m128i OXI_ISA(pairs_8)(const uint16_t*pairs,const uint8_t*p){
+__m128i r=_mm_cvtsi32_si128(pairs[p[0]]);r=_mm_insert_epi16(r,pairs[p[1]],1);
+r=_mm_insert_epi16(r,pairs[p[2]],2);r=_mm_insert_epi16(r,pairs[p[3]],3);
+r=_mm_insert_epi16(r,pairs[p[4]],4);r=_mm_insert_epi16(r,pairs[p[5]],5);
+r=_mm_insert_epi16(r,pairs[p[6]],6);return _mm_insert_epi16(r,pairs[p[7]],7);}
+OXI_INLINE vb OXI_ISA(look_up_pairs)(const int8_t*table,const uint8_t*p){
+const uint16_t*pairs=OXI_ISA(table_pairs)[table==OXI_ISA(table)[0]?0:1];
+__m128i a=OXI_ISA(pairs_8)(pairs,p),b=OXI_ISA(pairs_8)(pairs,p+8),byte=_mm_set1_epi16(255);
+return vb_pair(_mm_packus_epi16(_mm_and_si128(a,byte),_mm_and_si128(b,byte)),
+_mm_packus_epi16(_mm_srli_epi16(a,8),_mm_srli_epi16(b,8)));}
+#endif
+OXI_INLINE vb vb_look_up(const int8_t*table,const void*p,int extra){vb nibbles=vb_nibbles(p);
+__m128i numbers=_mm_loadu_si128((const __m128i*)(const void*)table);
+#if VF == 8
+(void)extra;
+return vb_pair(_mm_shuffle_epi8(numbers,nibbles.low),_mm_shuffle_epi8(numbers,nibbles.high));
+#else
+if(!extra)return OXI_ISA(look_up_pairs)(table,(const uint8_t*)p);
+__m128i low=numbers,high=numbers;__asm__("pshufb {%1, %0|%0, %1}":"+x"(low):"x"(nibbles.low));
+__asm__("pshufb {%1, %0|%0, %1}":"+x"(high):"x"(nibbles.high));return vb_pair(low,high);
+#endif
+}
+OXI_INLINE vb vb_bits(const uint8_t*p){int32_t bits;memcpy(&bits,p,4);
+__m128i twice=_mm_unpacklo_epi8(_mm_cvtsi32_si128(bits),_mm_cvtsi32_si128(bits));
+__m128i all=_mm_unpacklo_epi16(twice,twice),mask=_mm_set1_epi64x((long long)UINT64_C(0x8040201008040201));
+vb r=vb_and(vb_pair(_mm_shuffle_epi32(all,0x50),_mm_shuffle_epi32(all,0xfa)),vb_pair(mask,mask));
+return vb_pair(_mm_cmpeq_epi8(r.low,mask),_mm_cmpeq_epi8(r.high,mask));}
+OXI_INLINE vs vs_zero(void){return _mm_setzero_ps();}
+OXI_INLINE float vs_sum(vs a){__m128 b=_mm_add_ps(a,_mm_movehl_ps(a,a));
+return _mm_cvtss_f32(_mm_add_ss(b,_mm_shuffle_ps(b,b,1)));}
+OXI_INLINE vs vs_load(const float*p){return _mm_loadu_ps(p);}
+OXI_INLINE void vs_store(float*p,vs a){_mm_storeu_ps(p,a);}
+OXI_INLINE vs vs_set1(float a){return _mm_set1_ps(a);}
+OXI_INLINE vs vs_mul(vs a,vs b){return _mm_mul_ps(a,b);}
+OXI_INLINE vs vs_add(vs a,vs b){return _mm_add_ps(a,b);}
+OXI_INLINE vs vs_fma(vs a,vs b,vs c){return _mm_add_ps(_mm_mul_ps(a,b),c);}
+OXI_INLINE void OXI_ISA(move_signs)(__m128i*codes,__m128i*q){
+#if VF == 8
+*q=_mm_sign_epi8(*q,*codes);
+*codes=_mm_abs_epi8(*codes);
+#else
+__asm__("psignb {%1, %0|%0, %1}":"+x"(*q):"x"(*codes));
+__asm__("pabsb {%1, %0|%0, %1}":"=x"(*codes):"x"(*codes));
+#endif
+}
+OXI_INLINE __m128i OXI_ISA(vb_dot)(__m128i codes,__m128i q,bool plus,int extra){
+#if VF == 8
+(void)extra;
+if(!plus)OXI_ISA(move_signs)(&codes,&q);
+return _mm_madd_epi16(_mm_maddubs_epi16(codes,q),_mm_set1_epi16(1));
+#else
+if(extra){if(!plus)OXI_ISA(move_signs)(&codes,&q);
+__asm__("pmaddubsw {%1, %0|%0, %1}":"+x"(codes):"x"(q));return _mm_madd_epi16(codes,_mm_set1_epi16(1));}
+__m128i zero=_mm_setzero_si128();
+__m128i sign=plus?zero:_mm_cmpgt_epi8(zero,codes),q_sign=_mm_cmpgt_epi8(zero,q);
+__m128i low=_mm_madd_epi16(_mm_unpacklo_epi8(codes,sign),_mm_unpacklo_epi8(q,q_sign));
+return _mm_add_epi32(low,_mm_madd_epi16(_mm_unpackhi_epi8(codes,sign),_mm_unpackhi_epi8(q,q_sign)));
+#endif
+}
+OXI_INLINE vs vs_halves(vb codes,const int8_t*q,const float*scale,bool plus,int extra){vb x=vb_load(q);
+vs low=_mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.low,x.low,plus,extra));
+vs high=_mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.high,x.high,plus,extra));
+return vs_fma(low,vs_set1(scale[0]),vs_mul(high,vs_set1(scale[1])));}
+OXI_INLINE vs vs_dot(vw a,const int16_t*p){return OXI_ISA(dot_words)(a,p);}
+typedef __m128i vn;OXI_INLINE vn vn_zero(void){return _mm_setzero_si128();}
+OXI_INLINE vs vs_of_sums(vn a){return _mm_cvtepi32_ps(a);}
+OXI_INLINE __m128i OXI_ISA(all_lanes)(const int16_t*pair){
+#if VF == 8
+return _mm_castps_si128(_mm_broadcast_ss((const float*)(const void*)pair));
+#else
+int32_t both;
+memcpy(&both,pair,4);return _mm_shuffle_epi32(_mm_cvtsi32_si128(both),0);
+#endif
+}
+#if VF == 8
+OXI_INLINE __m128i OXI_ISA(byte_products)(__m128i codes,__m128i q){return _mm_maddubs_epi16(codes,q);}
+#else
+OXI_INLINE __m128i OXI_ISA(byte_products)(__m128i codes,__m128i q){
+__asm__("pmaddubsw {%1, %0|%0, %1}":"+x"(codes):"x"(q));return codes;}
+OXI_INLINE __m128i OXI_ISA(wide_products)(__m128i codes,__m128i q,bool plus){
+__m128i zero=_mm_setzero_si128(),sign=plus?zero:_mm_cmpgt_epi8(zero,codes);
+__m128i low=_mm_madd_epi16(_mm_unpacklo_epi8(codes,sign),_mm_unpacklo_epi8(zero,q));
+return _mm_add_epi32(low,_mm_madd_epi16(_mm_unpackhi_epi8(codes,sign),_mm_unpackhi_epi8(zero,q)));}
+OXI_INLINE __m128i OXI_ISA(wide_scaled)(__m128i products,__m128i scale){
+return _mm_madd_epi16(_mm_srli_epi32(_mm_slli_epi32(products,8),16),scale);}
+#endif
+OXI_INLINE vn vn_scaled(vn sum,vb codes,const int8_t*q,const int16_t*pair,int extra){vb x=vb_load(q);
+__m128i scale=OXI_ISA(all_lanes)(pair);
+#if VF == 4
+if(!extra){__m128i low=OXI_ISA(wide_products)(codes.low,x.low,true),
+high=OXI_ISA(wide_products)(codes.high,x.high,true);
+return _mm_add_epi32(sum,OXI_ISA(wide_scaled)(_mm_add_epi32(low,high),scale));}
+#endif
+(void)extra;
+__m128i low=OXI_ISA(byte_products)(codes.low,x.low),high=OXI_ISA(byte_products)(codes.high,x.high);
+return _mm_add_epi32(sum,_mm_madd_epi16(_mm_add_epi16(low,high),scale));}
+OXI_INLINE vn vn_halves(vn sum,vb codes,const int8_t*q,const int16_t*pairs,int extra){vb x=vb_load(q);
+__m128i first=OXI_ISA(all_lanes)(pairs),second=OXI_ISA(all_lanes)(pairs+2);
+#if VF == 4
+if(!extra){sum=_mm_add_epi32(sum,OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.low,x.low,true),first));
+return _mm_add_epi32(sum,OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.high,x.high,true),second));}
+#endif
+(void)extra;
+sum=_mm_add_epi32(sum,_mm_madd_epi16(OXI_ISA(byte_products)(codes.low,x.low),first));
+return _mm_add_epi32(sum,_mm_madd_epi16(OXI_ISA(byte_products)(codes.high,x.high),second));}
+OXI_INLINE __m128i OXI_ISA(products_32)(vb codes,const int8_t*q,bool small,bool plus,int extra){
+vb x=vb_load(q);
+#if VF == 4
+if(!extra){__m128i low=OXI_ISA(wide_products)(codes.low,x.low,plus);
+return _mm_srai_epi32(_mm_add_epi32(low,OXI_ISA(wide_products)(codes.high,x.high,plus)),8);}
+#endif
+if(!small){__m128i low=OXI_ISA(vb_dot)(codes.low,x.low,plus,extra);
+return _mm_add_epi32(low,OXI_ISA(vb_dot)(codes.high,x.high,plus,extra));}
+if(!plus){OXI_ISA(move_signs)(&codes.low,&x.low);
+OXI_ISA(move_signs)(&codes.high,&x.high);}
+__m128i low=OXI_ISA(byte_products)(codes.low,x.low),high=OXI_ISA(byte_products)(codes.high,x.high);
+return _mm_madd_epi16(_mm_add_epi16(low,high),_mm_set1_epi16(1));}
+OXI_INLINE void vs_add_four(vs*sum,vs*more,OXI_ISA(four_vb)codes,const int8_t*q,const float scale[4],
+bool small,bool plus,int extra){
+__m128i one=_mm_set1_epi16(1),a=OXI_ISA(products_32)(codes.a,q,small,plus,extra);
+__m128i b=OXI_ISA(products_32)(codes.b,q+32,small,plus,extra);
+__m128i c=OXI_ISA(products_32)(codes.c,q+64,small,plus,extra);
+__m128i d=OXI_ISA(products_32)(codes.d,q+96,small,plus,extra);(void)more;
+__m128i ab=small?_mm_madd_epi16(_mm_packs_epi32(a,b),one)
+:_mm_add_epi32(_mm_unpacklo_epi32(a,b),_mm_unpackhi_epi32(a,b));
+__m128i cd=small?_mm_madd_epi16(_mm_packs_epi32(c,d),one)
+:_mm_add_epi32(_mm_unpacklo_epi32(c,d),_mm_unpackhi_epi32(c,d));
+if(small){__m128 x=_mm_castsi128_ps(ab),y=_mm_castsi128_ps(cd);
+a=_mm_castps_si128(_mm_shuffle_ps(x,y,0x88));b=_mm_castps_si128(_mm_shuffle_ps(x,y,0xdd));}else{
+a=_mm_unpacklo_epi64(ab,cd);b=_mm_unpackhi_epi64(ab,cd);}
+*sum=vs_fma(_mm_cvtepi32_ps(_mm_add_epi32(a,b)),vs_load(scale),*sum);}
+OXI_INLINE vs OXI_ISA(vs_of_halves)(__m128i h){
+__m128i size=_mm_slli_epi32(_mm_and_si128(h,_mm_set1_epi32(0x7fff)),13),move=_mm_set1_epi32(112<<23);
+__m128i least=_mm_set1_epi32(113<<23),special=_mm_cmpgt_epi32(size,_mm_set1_epi32((31<<23)-1));
+__m128i normal=_mm_add_epi32(_mm_add_epi32(size,move),_mm_and_si128(special,move));
+__m128 small=_mm_sub_ps(_mm_castsi128_ps(_mm_add_epi32(size,least)),_mm_castsi128_ps(least));
+__m128i is_small=_mm_cmpgt_epi32(_mm_set1_epi32(1<<23),size);
+__m128i sign=_mm_slli_epi32(_mm_and_si128(h,_mm_set1_epi32(0x8000)),16);normal=
+_mm_or_si128(_mm_andnot_si128(is_small,normal),_mm_and_si128(is_small,_mm_castps_si128(small)));
+return _mm_castsi128_ps(_mm_or_si128(normal,sign));}
+OXI_INLINE void vs_halves_8(const uint8_t*p,int step,float*out){
+__m128i h=OXI_ISA(gather_halves)(p,step),zero=_mm_setzero_si128();
+__m128i usual=_mm_and_si128(_mm_add_epi16(h,_mm_set1_epi16(1<<10)),_mm_set1_epi16(30<<10));
+if(_mm_movemask_epi8(_mm_cmpeq_epi16(usual,zero))==0){
+__m128i kept=_mm_set1_epi32((int)0x8fffe000u),move=_mm_set1_epi32(112<<23);
+__m128i low=_mm_and_si128(_mm_srai_epi32(_mm_unpacklo_epi16(zero,h),3),kept);
+__m128i high=_mm_and_si128(_mm_srai_epi32(_mm_unpackhi_epi16(zero,h),3),kept);
+vs_store(out,_mm_castsi128_ps(_mm_add_epi32(low,move)));
+vs_store(out+4,_mm_castsi128_ps(_mm_add_epi32(high,move)));return;}
+vs_store(out,OXI_ISA(vs_of_halves)(_mm_unpacklo_epi16(h,zero)));
+vs_store(out+4,OXI_ISA(vs_of_halves)(_mm_unpackhi_epi16(h,zero)));}
+OXI_INLINE void vs_bytes_8(uint64_t bytes,bool is_signed,float*out){
+__m128i b=_mm_set_epi64x(0,(long long)bytes),zero=_mm_setzero_si128();
+__m128i sign=is_signed?_mm_cmpgt_epi8(zero,b):zero,words=_mm_unpacklo_epi8(b,sign);
+sign=is_signed?_mm_srai_epi16(words,15):zero;vs_store(out,_mm_cvtepi32_ps(_mm_unpacklo_epi16(words,sign)));
+vs_store(out+4,_mm_cvtepi32_ps(_mm_unpackhi_epi16(words,sign)));}
+#else
+typedef float32x4_t vs;
+OXI_INLINE vb vb_nibbles(const void*p){uint8x16_t a=vld1q_u8((const uint8_t*)p);
+return vb_pair(vandq_u8(a,vdupq_n_u8(15)),vshrq_n_u8(a,4));}
+OXI_INLINE vb vb_look_up(const int8_t*table,const void*p,int extra){
+uint8x16_t numbers=vreinterpretq_u8_s8(vld1q_s8(table));vb nibbles=vb_nibbles(p);(void)extra;
+return vb_pair(vqtbl1q_u8(numbers,nibbles.low),vqtbl1q_u8(numbers,nibbles.high));}
+OXI_INLINE vb vb_bits(const uint8_t*p){
+uint8x16_t mask=vreinterpretq_u8_u64(vdupq_n_u64(UINT64_C(0x8040201008040201)));
+return vb_pair(vtstq_u8(vcombine_u8(vdup_n_u8(p[0]),vdup_n_u8(p[1])),mask),
+vtstq_u8(vcombine_u8(vdup_n_u8(p[2]),vdup_n_u8(p[3])),mask));}
+OXI_INLINE vs vs_zero(void){return vdupq_n_f32(0);}
+OXI_INLINE float vs_sum(vs a){return vaddvq_f32(a);}
+OXI_INLINE vs vs_load(const float*p){return vld1q_f32(p);}
+OXI_INLINE void vs_store(float*p,vs a){vst1q_f32(p,a);}
+OXI_INLINE vs vs_set1(float a){return vdupq_n_f32(a);}
+OXI_INLINE vs vs_mul(vs a,vs b){return vmulq_f32(a,b);}
+OXI_INLINE vs vs_add(vs a,vs b){return vaddq_f32(a,b);}
+OXI_INLINE vs vs_fma(vs a,vs b,vs c){return vfmaq_f32(c,a,b);}
+OXI_INLINE int32x4_t OXI_ISA(vb_add_dot)(int32x4_t sum,uint8x16_t codes,const int8_t*numbers,int extra){
+int8x16_t c=vreinterpretq_s8_u8(codes),q=vld1q_s8(numbers);if(extra)return OXI_ISA(vb_dot)(sum,c,q);
+sum=vpadalq_s16(sum,vmull_s8(vget_low_s8(c),vget_low_s8(q)));
+return vpadalq_s16(sum,vmull_s8(vget_high_s8(c),vget_high_s8(q)));}
+OXI_INLINE vs vs_products(vb codes,const int8_t*q,bool plus,int extra){
+int32x4_t low=OXI_ISA(vb_add_dot)(vdupq_n_s32(0),codes.low,q,extra);
+(void)plus;return vcvtq_f32_s32(OXI_ISA(vb_add_dot)(low,codes.high,q+16,extra));}
+OXI_INLINE void vs_add_four(vs*sum,vs*more,OXI_ISA(four_vb)x,const int8_t*q,const float scale[4],
+bool small,bool plus,int extra){(void)small;
+*sum=vs_fma(vs_products(x.a,q,plus,extra),vs_set1(scale[0]),*sum);
+*more=vs_fma(vs_products(x.b,q+32,plus,extra),vs_set1(scale[1]),*more);
+*sum=vs_fma(vs_products(x.c,q+64,plus,extra),vs_set1(scale[2]),*sum);
+*more=vs_fma(vs_products(x.d,q+96,plus,extra),vs_set1(scale[3]),*more);}
+OXI_INLINE vs vs_halves(vb codes,const int8_t*q,const float*scale,bool plus,int extra){
+int32x4_t zero=vdupq_n_s32(0);vs low=vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero,codes.low,q,extra));
+vs high=vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero,codes.high,q+16,extra));
+(void)plus;return vfmaq_n_f32(vmulq_n_f32(low,scale[0]),high,scale[1]);}
+OXI_INLINE void vs_halves_8(const uint8_t*p,int step,float*out){uint16_t h[8];
+for(int i=0;i<8;i++)memcpy(h+i,p+i*step,2);
+vs_store(out,vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(h))));
+vs_store(out+4,vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(h+4))));}
+OXI_INLINE void vs_bytes_8(uint64_t bytes,bool is_signed,float*out){uint8x8_t b=vcreate_u8(bytes);
+int16x8_t words=is_signed?vmovl_s8(vreinterpret_s8_u8(b)):vreinterpretq_s16_u16(vmovl_u8(b));
+vs_store(out,vcvtq_f32_s32(vmovl_s16(vget_low_s16(words))));
+vs_store(out+4,vcvtq_f32_s32(vmovl_s16(vget_high_s16(words))));}
+typedef int16x8_t vw;OXI_INLINE vw vw_load(const int16_t*p){return vld1q_s16(p);}
+OXI_INLINE void vw_store(int16_t*p,vw a){vst1q_s16(p,a);}
+OXI_INLINE vw vw_bytes(uint64_t bytes,bool is_signed){uint8x8_t b=vcreate_u8(bytes);
+return is_signed?vmovl_s8(vreinterpret_s8_u8(b)):vreinterpretq_s16_u16(vmovl_u8(b));}
+OXI_INLINE vw vw_mul(vw a,vw b){return vmulq_s16(a,b);}
+OXI_INLINE vw vw_low(vw a){return vzip1q_s16(a,a);}
+OXI_INLINE vw vw_high(vw a){return vzip2q_s16(a,a);}
+OXI_INLINE vs vs_dot(vw a,const int16_t*p){vw b=vw_load(p);
+int32x4_t low=vmull_s16(vget_low_s16(a),vget_low_s16(b));
+return vcvtq_f32_s32(vmlal_s16(low,vget_high_s16(a),vget_high_s16(b)));}
+typedef int32x4_t vn;OXI_INLINE vn vn_zero(void){return vdupq_n_s32(0);}
+OXI_INLINE vs vs_of_sums(vn a){return vcvtq_f32_s32(a);}
+OXI_INLINE vn vn_scaled(vn sum,vb codes,const int8_t*q,const int16_t*pair,int extra){
+int32x4_t low=OXI_ISA(vb_add_dot)(vdupq_n_s32(0),codes.low,q,extra);
+return vmlaq_n_s32(sum,OXI_ISA(vb_add_dot)(low,codes.high,q+16,extra),pair[0]);}
+OXI_INLINE vn vn_halves(vn sum,vb codes,const int8_t*q,const int16_t*pairs,int extra){
+int32x4_t zero=vdupq_n_s32(0);sum=vmlaq_n_s32(sum,OXI_ISA(vb_add_dot)(zero,codes.low,q,extra),pairs[0]);
+return vmlaq_n_s32(sum,OXI_ISA(vb_add_dot)(zero,codes.high,q+16,extra),pairs[2]);}
+#endif
+#endif
+#if VF > 1
+/* >>cpu/simd/codes.inc */
+#if VF == 16
+#define oxi_avx512_vq oxi_avx512_vr
+#define oxi_avx512_vqw oxi_avx512_vr
+#define oxi_avx512_vq_zero oxi_avx512_vrs_zero
+#define oxi_avx512_vq_load oxi_avx512_vr_load
+#define oxi_avx512_vq_weights oxi_avx512_vr_load
+#define oxi_avx512_vq_spread oxi_avx512_vr_spread
+#define oxi_avx512_vq_step(sums,w,x,way)\
+if(way==OXI_CODES_DOT)OXI_VNNI("vpdpbusd",sums,w,x);\
+else OXI_MULTIPLY_ADD("v",sums,w,x,way)
+OXI_INLINE vf vq_sums(vq sums,vq ratio,int way){
+return _mm512_cvtepi32_ps(way==OXI_CODES_BYTES?_mm512_madd_epi16(sums,ratio):sums);}
+#elif VF == 8 && OXI_ISA(FMA)
+#define oxi_avx2_vq oxi_avx2_vr
+#define oxi_avx2_vqw oxi_avx2_vr
+#define oxi_avx2_vq_zero oxi_avx2_vrs_zero
+#define oxi_avx2_vq_load oxi_avx2_vr_load
+#define oxi_avx2_vq_weights oxi_avx2_vr_load
+#define oxi_avx2_vq_spread oxi_avx2_vr_spread
+#if OXI_AVX_VNNI
+#define oxi_avx2_vq_step(sums,w,x,way)\
+if(way==OXI_CODES_DOT)OXI_VNNI("vpdpbusd",sums,w,x);\
+else OXI_MULTIPLY_ADD("x",sums,w,x,way)
+#else
+#define oxi_avx2_vq_step(sums,w,x,way)OXI_MULTIPLY_ADD("x",sums,w,x,way)
+#endif
+OXI_INLINE vf vq_sums(vq sums,vq ratio,int way){
+return _mm256_cvtepi32_ps(way==OXI_CODES_BYTES?_mm256_madd_epi16(sums,ratio):sums);}
+#elif VF == 8
+#define oxi_avx_vq oxi_avx_vb
+#define oxi_avx_vqw oxi_avx_vb
+#define oxi_avx_vq_load oxi_avx_vb_load
+#define oxi_avx_vq_weights oxi_avx_vb_load
+OXI_INLINE vq vq_zero(void){return vb_pair(vrs_zero(),vrs_zero());}
+OXI_INLINE vq vq_spread(const void*p){return vb_pair(vr_spread(p),vr_spread(p));}
+#define oxi_avx_vq_step(sums,w,x,way)\
+OXI_MULTIPLY_ADD("x",sums.low,w.low,x.low,way)\
+OXI_MULTIPLY_ADD("x",sums.high,w.high,x.high,way)
+OXI_INLINE vf vq_sums(vq sums,vq ratio,int way){if(way==OXI_CODES_BYTES)
+sums=vb_pair(_mm_madd_epi16(sums.low,ratio.low),_mm_madd_epi16(sums.high,ratio.high));
+return _mm256_cvtepi32_ps(_mm256_insertf128_si256(_mm256_castsi128_si256(sums.low),sums.high,1));}
+#elif defined(OXI_X86)
+#define oxi_sse2_vq oxi_sse2_vb
+typedef const __m128i*vqw;
+OXI_INLINE vq vq_zero(void){return vb_pair(vrs_zero(),vrs_zero());}
+OXI_INLINE vq vq_spread(const void*p){return vb_pair(vr_spread(p),vr_spread(p));}
+OXI_INLINE vqw vq_weights(const void*p){return(vqw)p;}
+#define OXI_STEP_4(sums,w,x,way){\
+__m128i product=_mm_loadu_si128(w);\
+if(way==OXI_CODES_BYTES)\
+__asm__("pmaddubsw {%2, %1|%1, %2}\n paddw {%1, %0|%0, %1}":"+x"(sums),"+x"(product):"x"(x));\
+else \
+__asm__("pmaddwd {%2, %1|%1, %2}\n paddd {%1, %0|%0, %1}":"+x"(sums),"+x"(product):"x"(x));}
+#define oxi_sse2_vq_step(sums,w,x,way)\
+OXI_STEP_4(sums.low,w,x.low,way)\
+OXI_STEP_4(sums.high,w+1,x.high,way)
+typedef struct OXI_ISA(vqf){__m128 low,high;}OXI_ISA(vqf);
+OXI_INLINE OXI_ISA(vqf)OXI_ISA(vqf_pair)(__m128 low,__m128 high){OXI_ISA(vqf)r;r.low=low;r.high=high;
+return r;}
+OXI_INLINE OXI_ISA(vqf)vq_sums(vq sums,vq ratio,int way){if(way==OXI_CODES_BYTES)
+sums=vb_pair(_mm_madd_epi16(sums.low,ratio.low),_mm_madd_epi16(sums.high,ratio.high));
+return OXI_ISA(vqf_pair)(_mm_cvtepi32_ps(sums.low),_mm_cvtepi32_ps(sums.high));}
+OXI_INLINE OXI_ISA(vqf)OXI_ISA(vqf_zero)(void){return OXI_ISA(vqf_pair)(vf_zero(),vf_zero());}
+OXI_INLINE OXI_ISA(vqf)OXI_ISA(vqf_set1)(float a){return OXI_ISA(vqf_pair)(vf_set1(a),vf_set1(a));}
+OXI_INLINE OXI_ISA(vqf)OXI_ISA(vqf_load)(const float*p){return OXI_ISA(vqf_pair)(vf_load(p),vf_load(p+4));}
+OXI_INLINE void OXI_ISA(vqf_store)(float*p,OXI_ISA(vqf)a){vf_store(p,a.low);vf_store(p+4,a.high);}
+OXI_INLINE OXI_ISA(vqf)OXI_ISA(vqf_mul)(OXI_ISA(vqf)a,OXI_ISA(vqf)b){
+return OXI_ISA(vqf_pair)(vf_mul(a.low,b.low),vf_mul(a.high,b.high));}
+OXI_INLINE OXI_ISA(vqf)OXI_ISA(vqf_fma)(OXI_ISA(vqf)a,OXI_ISA(vqf)b,OXI_ISA(vqf)c){
+return OXI_ISA(vqf_pair)(vf_fma(a.low,b.low,c.low),vf_fma(a.high,b.high,c.high));}
+OXI_INLINE OXI_ISA(vqf)OXI_ISA(vqf_fnma)(OXI_ISA(vqf)a,OXI_ISA(vqf)b,OXI_ISA(vqf)c){
+return OXI_ISA(vqf_pair)(vf_fnma(a.low,b.low,c.low),vf_fnma(a.high,b.high,c.high));}
+#else
+#define oxi_neon_vq oxi_neon_vrs
+#define oxi_neon_vqw oxi_neon_vrs
+#define oxi_neon_vq_zero oxi_neon_vrs_zero
+#define oxi_neon_vq_weights oxi_neon_vq_load
+OXI_INLINE vq vq_load(const void*p){return vreinterpretq_s32_s8(vld1q_s8((const int8_t*)p));}
+OXI_INLINE vq vq_spread(const void*p){int32_t lane;memcpy(&lane,p,4);return vdupq_n_s32(lane);}
+OXI_INLINE vq OXI_ISA(vq_added)(vq sums,vq w,vq x,int way){
+int8x16_t a=vreinterpretq_s8_s32(w),b=vreinterpretq_s8_s32(x);
+if(way==OXI_CODES_DOT)return OXI_ISA(vb_dot)(sums,a,b);
+int16x8_t low=vmull_s8(vget_low_s8(a),vget_low_s8(b));
+int16x8_t high=vmull_s8(vget_high_s8(a),vget_high_s8(b));return vpadalq_s16(sums,vpaddq_s16(low,high));}
+#define oxi_neon_vq_step(sums,w,x,way)sums =OXI_ISA(vq_added)(sums,w,x,way);
+OXI_INLINE vf vq_sums(vq sums,vq ratio,int way){(void)ratio;(void)way;return vcvtq_f32_s32(sums);}
+#endif
+#endif
 /* >>cpu/simd/derived.inc */
 #if !OXI_ISA(CONSTANT)
 OXI_INLINE vf vf_constant(float a){return vf_set1(a);}
@@ -23407,18 +23842,18 @@ float refused=vf_hsum(wrong);bool usual=most>1e-34f&&most<INFINITY&&refused==0;
 float ratios=usual?OXI_Q8_RATIOS/most:0.0f;if(groups<8||!usual)memset(out,0,sizeof*out);
 out->blocks=groups;out->step=usual?most/(127*OXI_Q8_RATIOS):refused;
 for(int i=0;!usual&&i<groups;i++)out->scale[i]=out->sum[i]=out->step;
-for(int i=0;usual&&i<groups;i++){float wanted=largest[i]*ratios;
-int ratio=wanted>1?(int)wanted:1;if(ratio<OXI_Q8_RATIOS&&(float)ratio<wanted)ratio++;
-const bool own=!by_ratios&&largest[i]>1e-34f;
-vf inverse=vf_set1(own?127/largest[i]:127*ratios/(float)ratio);float halves[2];
-for(int half=0;half<2;half++){int at=32*i+16*half;
-vf total=vf_zero();for(int j=at;j<at+16;j+=VF){vi codes=vf_to_vi(vf_mul(vf_load(x+j),inverse));
-vi_store_8(out->q+j,codes);total=vf_add(total,vi_to_vf(codes));}
-halves[half]=vf_hsum(total);out->total[2*i+half]=(int16_t)halves[half];
-out->crossed_total[oxi_crossed(2*i+half)]=(int16_t)halves[half];}
+for(int i=0;usual&&i<groups;i++){const bool own=!by_ratios&&largest[i]>1e-34f;
+float wanted=largest[i]*ratios,sum=0;int ratio=wanted>1?(int)wanted:1;
+if(ratio<OXI_Q8_RATIOS&&(float)ratio<wanted)ratio++;
+vf inverse=vf_set1(own?127/largest[i]:127*ratios/(float)ratio),total=vf_zero();
+for(int j=32*i;j<32*i+32;j+=VF){vi codes=vf_to_vi(vf_mul(vf_load(x+j),inverse));
+vi_store_8(out->q+j,codes);total=vf_add(total,vi_to_vf(codes));if(own||(j+VF)%16>0)continue;
+float half=vf_hsum(total);out->total[j/16]=out->crossed_total[oxi_crossed(j/16)]=(int16_t)half;
+total=vf_zero();sum+=half;}
+if(own)sum=vf_hsum(total);
 out->ratio[i]=out->crossed_ratio[oxi_crossed(i)]=(int16_t)ratio;
-out->crossed_sum[oxi_crossed(i)]=(int16_t)(halves[0]+halves[1]);
-out->scale[i]=own?largest[i]/127:out->step*(float)ratio;out->sum[i]=out->scale[i]*(halves[0]+halves[1]);}}}
+out->crossed_sum[oxi_crossed(i)]=(int16_t)sum;out->scale[i]=own?largest[i]/127:out->step*(float)ratio;
+out->sum[i]=out->scale[i]*sum;}}}
 static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels*k){
 #define OXI_X(name,dtype)k->unpack[dtype] =OXI_ISA(unpack_blocks_##name);
 OXI_EACH_UNPACKED_TYPE(OXI_X)
@@ -24249,453 +24684,7 @@ OXI_ISA(fill_fourier)(k);
 #undef vf_load2_f16c
 #undef vf_store2_f16c
 #endif
-#elif OXI_SECTION == 2 /* >>cpu/simd/bytes_x86.inc */
-#if VF == 16
-#define OXI_VNNI(instruction,sums,a,b)\
-__asm__(instruction " {%2, %1, %0|%0, %1, %2}":"+v"(sums):"v"(a),"v"(b))
-#elif OXI_AVX_VNNI
-#define OXI_VNNI(instruction,sums,a,b)\
-__asm__("%{vex%} " instruction " {%2, %1, %0|%0, %1, %2}":"+x"(sums):"x"(a),"x"(b))
-#endif
-#if VF > 4
-#define OXI_BLEND(h,i)_mm_blend_epi16(h,_mm_loadu_si128((const __m128i*)(p+(i)*(step-2))),1<<(i))
-OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t*p,int step){
-if(step==2)return _mm_loadu_si128((const __m128i*)(const void*)p);
-__m128i h=OXI_BLEND(_mm_loadu_si128((const __m128i*)p),1);h=OXI_BLEND(OXI_BLEND(OXI_BLEND(h,2),3),4);
-return OXI_BLEND(OXI_BLEND(OXI_BLEND(h,5),6),7);}
-#undef OXI_BLEND
-#else
-OXI_INLINE int OXI_ISA(two_bytes)(const uint8_t*p){uint16_t h;
-memcpy(&h,p,2);return h;}
-OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t*p,int step){
-if(step==2)return _mm_loadu_si128((const __m128i*)(const void*)p);
-__m128i h=_mm_cvtsi32_si128(OXI_ISA(two_bytes)(p));h=_mm_insert_epi16(h,OXI_ISA(two_bytes)(p+step),1);
-h=_mm_insert_epi16(h,OXI_ISA(two_bytes)(p+2*step),2);h=_mm_insert_epi16(h,OXI_ISA(two_bytes)(p+3*step),3);
-h=_mm_insert_epi16(h,OXI_ISA(two_bytes)(p+4*step),4);h=_mm_insert_epi16(h,OXI_ISA(two_bytes)(p+5*step),5);
-h=_mm_insert_epi16(h,OXI_ISA(two_bytes)(p+6*step),6);
-return _mm_insert_epi16(h,OXI_ISA(two_bytes)(p+7*step),7);}
-#endif
-typedef __m128i vw;
-OXI_INLINE vw vw_load(const int16_t*p){return _mm_loadu_si128((const __m128i*)(const void*)p);}
-OXI_INLINE void vw_store(int16_t*p,vw a){_mm_storeu_si128((__m128i*)(void*)p,a);}
-OXI_INLINE vw vw_bytes(uint64_t bytes,bool is_signed){__m128i b=_mm_set_epi64x(0,(long long)bytes);
-return is_signed?_mm_srai_epi16(_mm_unpacklo_epi8(b,b),8):_mm_unpacklo_epi8(b,_mm_setzero_si128());}
-OXI_INLINE vw vw_mul(vw a,vw b){return _mm_mullo_epi16(a,b);}
-OXI_INLINE vw vw_low(vw a){return _mm_unpacklo_epi16(a,a);}
-OXI_INLINE vw vw_high(vw a){return _mm_unpackhi_epi16(a,a);}
-OXI_INLINE __m128 OXI_ISA(dot_words)(vw a,const int16_t*p){
-return _mm_cvtepi32_ps(_mm_madd_epi16(a,vw_load(p)));}
-#if VR == 16
-#define OXI_R(name)_mm512_##name
-#define OXI_R_WHOLE(name)_mm512_##name##_si512
-typedef __m512i vr;
-#elif VR == 8
-#define OXI_R(name)_mm256_##name
-#define OXI_R_WHOLE(name)_mm256_##name##_si256
-typedef __m256i vr;
-#else
-#define OXI_R(name)_mm_##name
-#define OXI_R_WHOLE(name)_mm_##name##_si128
-typedef __m128i vr;
-#endif
-typedef vr vrs;
-OXI_INLINE vr vr_load(const void*p){return OXI_R_WHOLE(loadu)((const vr*)p);}
-OXI_INLINE void vr_store(void*p,vr a){OXI_R_WHOLE(storeu)((vr*)p,a);}
-OXI_INLINE vr vr_set1(int a){return OXI_R(set1_epi8)((char)a);}
-OXI_INLINE vr vr_spread(const void*p){
-#if VF == 8 && !OXI_ISA(FMA)
-return _mm_castps_si128(_mm_broadcast_ss((const float*)p));
-#else
-int32_t lane;
-memcpy(&lane,p,4);return OXI_R(set1_epi32)(lane);
-#endif
-}
-OXI_INLINE vr vr_and(vr a,vr b){return OXI_R_WHOLE(and)(a,b);}
-OXI_INLINE vr vr_or(vr a,vr b){return OXI_R_WHOLE(or)(a,b);}
-OXI_INLINE vr vr_sub(vr a,vr b){return OXI_R(sub_epi8)(a,b);}
-OXI_INLINE vr vr_look_up(const uint8_t*table,vr a){
-__m128i numbers=_mm_loadu_si128((const __m128i*)(const void*)table);
-#if VF == 16
-return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(numbers),a);
-#elif OXI_ISA(FMA)
-return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers),a);
-#elif VF == 8
-return _mm_shuffle_epi8(numbers,a);
-#else
-__asm__("pshufb {%1, %0|%0, %1}":"+x"(numbers):"x"(a));
-return numbers;
-#endif
-}
-OXI_INLINE vr vr_right(vr a,int count){return OXI_R(srli_epi16)(a,count);}
-OXI_INLINE vr vr_left(vr a,int count){return OXI_R(slli_epi16)(a,count);}
-OXI_INLINE vrs vrs_number(vr a,int i,bool is_signed){a=OXI_R(slli_epi32)(a,24 -8*i);
-return is_signed?OXI_R(srai_epi32)(a,24):OXI_R(srli_epi32)(a,24);}
-OXI_INLINE vrs vrs_bits(vrs a,int from,int count){
-return vr_and(OXI_R(srl_epi32)(a,_mm_cvtsi32_si128(from)),OXI_R(set1_epi32)((1<<count)-1));}
-OXI_INLINE vrs vrs_words(const uint8_t*p){
-#if VF == 16
-return _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i*)(const void*)p));
-#elif OXI_ISA(FMA)
-return _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i*)(const void*)p));
-#else
-return _mm_unpacklo_epi16(_mm_loadl_epi64((const __m128i*)(const void*)p),_mm_setzero_si128());
-#endif
-}
-OXI_INLINE vrs vrs_zero(void){return OXI_R_WHOLE(setzero)();}
-OXI_INLINE vrs vrs_load(const int32_t*p){return vr_load(p);}
-OXI_INLINE void vrs_store(int32_t*p,vrs a){vr_store(p,a);}
-OXI_INLINE vrs vrs_one(void){return OXI_R(set1_epi16)(1);}
-OXI_INLINE vrs vrs_step(vrs sums,vr codes,vr x,int extra){
-#ifdef OXI_VNNI
-if(extra){OXI_VNNI("vpdpbusd",sums,codes,x);
-return sums;}
-#endif
-(void)extra;
-#if VF == 4
-__asm__("pmaddubsw {%1, %0|%0, %1}":"+x"(codes):"x"(x));
-return OXI_R(add_epi16)(sums,codes);
-#else
-return OXI_R(add_epi16)(sums,OXI_R(maddubs_epi16)(codes,x));
-#endif
-}
-OXI_INLINE vrs vrs_scaled(vrs total,vrs sums,vrs scale){
-return OXI_R(add_epi32)(total,OXI_R(madd_epi16)(sums,scale));}
-OXI_INLINE vrs vrs_dot(vrs total,vrs a,const int16_t*two){return vrs_scaled(total,a,vr_spread(two));}
-OXI_INLINE vrs vrw_even(vr a,bool is_signed){
-return is_signed?OXI_R(srai_epi16)(OXI_R(slli_epi16)(a,8),8):vr_and(a,OXI_R(set1_epi16)(255));}
-OXI_INLINE vrs vrw_odd(vr a,bool is_signed){return is_signed?OXI_R(srai_epi16)(a,8):OXI_R(srli_epi16)(a,8);
-}
-OXI_INLINE vrs vrw_mul(vrs a,const int16_t*two){return OXI_R(mullo_epi16)(a,vr_spread(two));}
-OXI_INLINE vrs vrw_low(vrs a){return OXI_R(shufflelo_epi16)(OXI_R(shufflehi_epi16)(a,0xa0),0xa0);}
-OXI_INLINE vrs vrw_high(vrs a){return OXI_R(shufflelo_epi16)(OXI_R(shufflehi_epi16)(a,0xf5),0xf5);}
-#undef OXI_R
-#undef OXI_R_WHOLE
-#if VR > 4
-/* >>cpu/simd/bytes256.inc */
-#if VR == 16
-typedef __m256i vb;
-OXI_INLINE vb vb_load(const void*p){return _mm256_loadu_si256((const __m256i*)p);}
-OXI_INLINE void vb_store(void*p,vb a){_mm256_storeu_si256((__m256i*)p,a);}
-OXI_INLINE vb vb_set1(int a){return _mm256_set1_epi8((char)a);}
-OXI_INLINE vb vb_and(vb a,vb b){return _mm256_and_si256(a,b);}
-OXI_INLINE vb vb_or(vb a,vb b){return _mm256_or_si256(a,b);}
-OXI_INLINE vb vb_sub(vb a,vb b){return _mm256_sub_epi8(a,b);}
-OXI_INLINE vb vb_right(vb a,int count){return _mm256_srli_epi16(a,count);}
-OXI_INLINE vb vb_left(vb a,int count){return _mm256_slli_epi16(a,count);}
-#endif
-typedef struct OXI_ISA(four_vb){vb a,b,c,d;}OXI_ISA(four_vb);
-typedef __m256 vs;OXI_INLINE vb vb_nibbles(const void*p){
-vb both=_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i*)p));
-return vb_and(_mm256_srlv_epi64(both,_mm256_set_epi64x(4,4,0,0)),vb_set1(15));}
-OXI_INLINE vb vb_look_up(const int8_t*table,const void*p,int extra){
-__m128i numbers=_mm_loadu_si128((const __m128i*)(const void*)table);(void)extra;
-return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers),vb_nibbles(p));}
-OXI_INLINE vb vb_bits(const uint8_t*p){int32_t bits;memcpy(&bits,p,4);
-vb byte=_mm256_set_epi64x(0x303030303030303,0x202020202020202,0x101010101010101,0);
-vb mask=_mm256_set1_epi64x((long long)UINT64_C(0x8040201008040201));
-return _mm256_cmpeq_epi8(vb_and(_mm256_shuffle_epi8(_mm256_set1_epi32(bits),byte),mask),mask);}
-OXI_INLINE vs vs_zero(void){return _mm256_setzero_ps();}
-OXI_INLINE float vs_sum(vs a){__m128 b=_mm_add_ps(_mm256_castps256_ps128(a),_mm256_extractf128_ps(a,1));
-b=_mm_add_ps(b,_mm_movehl_ps(b,b));return _mm_cvtss_f32(_mm_add_ss(b,_mm_shuffle_ps(b,b,1)));}
-OXI_INLINE vs vs_load(const float*p){return _mm256_loadu_ps(p);}
-OXI_INLINE void vs_store(float*p,vs a){_mm256_storeu_ps(p,a);}
-OXI_INLINE vs vs_set1(float a){return _mm256_set1_ps(a);}
-OXI_INLINE vs vs_mul(vs a,vs b){return _mm256_mul_ps(a,b);}
-OXI_INLINE vs vs_add(vs a,vs b){return _mm256_add_ps(a,b);}
-OXI_INLINE vs vs_fma(vs a,vs b,vs c){return _mm256_fmadd_ps(a,b,c);}
-OXI_INLINE __m256i OXI_ISA(products_32)(vb codes,const int8_t*numbers,bool plus,int extra){
-vb q=vb_load(numbers),sum=_mm256_setzero_si256();if(!plus){q=_mm256_sign_epi8(q,codes);
-codes=_mm256_abs_epi8(codes);}
-#ifdef OXI_VNNI
-if(extra){OXI_VNNI("vpdpbusd",sum,codes,q);
-return sum;}
-#endif
-(void)sum;
-(void)extra;return _mm256_madd_epi16(_mm256_maddubs_epi16(codes,q),_mm256_set1_epi16(1));}
-OXI_INLINE vs vs_products(vb codes,const int8_t*q,bool plus,int extra){
-return _mm256_cvtepi32_ps(OXI_ISA(products_32)(codes,q,plus,extra));}
-OXI_INLINE void vs_add_four(vs*sum,vs*more,OXI_ISA(four_vb)x,const int8_t*q,const float scale[4],
-bool small,bool plus,int extra){if(small){__m256i one=_mm256_set1_epi16(1);
-__m256i a=OXI_ISA(products_32)(x.a,q,plus,extra);__m256i b=OXI_ISA(products_32)(x.b,q+32,plus,extra);
-__m256i ab=_mm256_madd_epi16(_mm256_packs_epi32(a,b),one);a=OXI_ISA(products_32)(x.c,q+64,plus,extra);
-b=OXI_ISA(products_32)(x.d,q+96,plus,extra);__m256i cd=_mm256_madd_epi16(_mm256_packs_epi32(a,b),one);
-__m256 all=_mm256_cvtepi32_ps(_mm256_madd_epi16(_mm256_packs_epi32(ab,cd),one));
-*sum=vs_fma(all,_mm256_broadcast_ps((const __m128*)(const void*)scale),*sum);return;}
-*sum=vs_fma(vs_products(x.a,q,plus,extra),vs_set1(scale[0]),*sum);
-*more=vs_fma(vs_products(x.b,q+32,plus,extra),vs_set1(scale[1]),*more);
-*sum=vs_fma(vs_products(x.c,q+64,plus,extra),vs_set1(scale[2]),*sum);
-*more=vs_fma(vs_products(x.d,q+96,plus,extra),vs_set1(scale[3]),*more);}
-OXI_INLINE vs vs_halves(vb codes,const int8_t*q,const float*scale,bool plus,int extra){
-__m256 both=_mm256_castps128_ps256(_mm_broadcast_ss(scale));return vs_mul(vs_products(codes,q,plus,extra),
-_mm256_insertf128_ps(both,_mm_broadcast_ss(scale+1),1));}
-OXI_INLINE void vs_halves_8(const uint8_t*p,int step,float*out){
-vs_store(out,_mm256_cvtph_ps(OXI_ISA(gather_halves)(p,step)));}
-OXI_INLINE void vs_bytes_8(uint64_t bytes,bool is_signed,float*out){
-__m128i b=_mm_set_epi64x(0,(long long)bytes);
-vs_store(out,_mm256_cvtepi32_ps(is_signed?_mm256_cvtepi8_epi32(b):_mm256_cvtepu8_epi32(b)));}
-OXI_INLINE vs vs_dot(vw a,const int16_t*p){
-return _mm256_insertf128_ps(vs_zero(),OXI_ISA(dot_words)(a,p),0);}
-typedef __m256i vn;OXI_INLINE vn vn_zero(void){return _mm256_setzero_si256();}
-OXI_INLINE vs vs_of_sums(vn a){return _mm256_cvtepi32_ps(a);}
-OXI_INLINE __m256i OXI_ISA(all_lanes)(const int16_t*pair){
-return _mm256_castps_si256(_mm256_broadcast_ss((const float*)(const void*)pair));}
-OXI_INLINE vn OXI_ISA(vn_add)(vn sum,vb codes,const int8_t*q,__m256i scale,int extra){
-__m256i products=_mm256_maddubs_epi16(codes,vb_load(q));
-#ifdef OXI_VNNI
-if(extra){OXI_VNNI("vpdpwssd",sum,products,scale);
-return sum;}
-#endif
-(void)extra;
-return _mm256_add_epi32(sum,_mm256_madd_epi16(products,scale));}
-OXI_INLINE vn vn_scaled(vn sum,vb codes,const int8_t*q,const int16_t*pair,int extra){
-return OXI_ISA(vn_add)(sum,codes,q,OXI_ISA(all_lanes)(pair),extra);}
-OXI_INLINE vn vn_halves(vn sum,vb codes,const int8_t*q,const int16_t*pairs,int extra){
-__m256i low=OXI_ISA(all_lanes)(pairs),high=OXI_ISA(all_lanes)(pairs+2);
-return OXI_ISA(vn_add)(sum,codes,q,_mm256_blend_epi32(low,high,0xf0),extra);}
-#endif
-#elif OXI_SECTION == 3 /* >>cpu/simd/bytes128.inc */
-typedef struct vb{vr low,high;}vb;typedef struct OXI_ISA(four_vb){vb a,b,c,d;}OXI_ISA(four_vb);
-OXI_INLINE vb vb_pair(vr low,vr high){vb r;r.low=low;r.high=high;return r;}
-OXI_INLINE vb vb_load(const void*p){return vb_pair(vr_load(p),vr_load((const char*)p+16));}
-OXI_INLINE void vb_store(void*p,vb a){vr_store(p,a.low);vr_store((char*)p+16,a.high);}
-OXI_INLINE vb vb_set1(int a){return vb_pair(vr_set1(a),vr_set1(a));}
-OXI_INLINE vb vb_and(vb a,vb b){return vb_pair(vr_and(a.low,b.low),vr_and(a.high,b.high));}
-OXI_INLINE vb vb_or(vb a,vb b){return vb_pair(vr_or(a.low,b.low),vr_or(a.high,b.high));}
-OXI_INLINE vb vb_sub(vb a,vb b){return vb_pair(vr_sub(a.low,b.low),vr_sub(a.high,b.high));}
-OXI_INLINE vb vb_right(vb a,int count){return vb_pair(vr_right(a.low,count),vr_right(a.high,count));}
-OXI_INLINE vb vb_left(vb a,int count){return vb_pair(vr_left(a.low,count),vr_left(a.high,count));}
-#if defined(OXI_X86)
-typedef __m128 vs;
-OXI_INLINE vb vb_nibbles(const void*p){__m128i a=_mm_loadu_si128((const __m128i*)p);
-return vb_and(vb_pair(a,_mm_srli_epi16(a,4)),vb_set1(15));}
-#if VF == 4
-enum{OXI_ISA(tables)=2};
-static const int8_t*const OXI_ISA(table)[OXI_ISA(tables)]={oxi_table_iq4,oxi_table_e2m1};
-static uint16_t OXI_ISA(table_pairs)[OXI_ISA(tables)][256];
-static OXI_UNUSED void OXI_ISA(fill_table_pairs)(void){for(int i=0;i<OXI_ISA(tables);i++)
-for(int byte=0;byte<256;byte++)
-OXI_ISA(table_pairs)[i][byte]=(uint16_t)((uint8_t)OXI_ISA(table)[i][byte&15]
-|(uint8_t)OXI_ISA(table)[i][byte>>4]<<8);}
-OXI_INLINE __m128i OXI_ISA(pairs_8)(const uint16_t*pairs,const uint8_t*p){
-__m128i r=_mm_cvtsi32_si128(pairs[p[0]]);r=_mm_insert_epi16(r,pairs[p[1]],1);
-r=_mm_insert_epi16(r,pairs[p[2]],2);r=_mm_insert_epi16(r,pairs[p[3]],3);
-r=_mm_insert_epi16(r,pairs[p[4]],4);r=_mm_insert_epi16(r,pairs[p[5]],5);
-r=_mm_insert_epi16(r,pairs[p[6]],6);return _mm_insert_epi16(r,pairs[p[7]],7);}
-OXI_INLINE vb OXI_ISA(look_up_pairs)(const int8_t*table,const uint8_t*p){
-const uint16_t*pairs=OXI_ISA(table_pairs)[table==OXI_ISA(table)[0]?0:1];
-__m128i a=OXI_ISA(pairs_8)(pairs,p),b=OXI_ISA(pairs_8)(pairs,p+8),byte=_mm_set1_epi16(255);
-return vb_pair(_mm_packus_epi16(_mm_and_si128(a,byte),_mm_and_si128(b,byte)),
-_mm_packus_epi16(_mm_srli_epi16(a,8),_mm_srli_epi16(b,8)));}
-#endif
-OXI_INLINE vb vb_look_up(const int8_t*table,const void*p,int extra){vb nibbles=vb_nibbles(p);
-__m128i numbers=_mm_loadu_si128((const __m128i*)(const void*)table);
-#if VF == 8
-(void)extra;
-return vb_pair(_mm_shuffle_epi8(numbers,nibbles.low),_mm_shuffle_epi8(numbers,nibbles.high));
-#else
-if(!extra)return OXI_ISA(look_up_pairs)(table,(const uint8_t*)p);
-__m128i low=numbers,high=numbers;__asm__("pshufb {%1, %0|%0, %1}":"+x"(low):"x"(nibbles.low));
-__asm__("pshufb {%1, %0|%0, %1}":"+x"(high):"x"(nibbles.high));return vb_pair(low,high);
-#endif
-}
-OXI_INLINE vb vb_bits(const uint8_t*p){int32_t bits;memcpy(&bits,p,4);
-__m128i twice=_mm_unpacklo_epi8(_mm_cvtsi32_si128(bits),_mm_cvtsi32_si128(bits));
-__m128i all=_mm_unpacklo_epi16(twice,twice),mask=_mm_set1_epi64x((long long)UINT64_C(0x8040201008040201));
-vb r=vb_and(vb_pair(_mm_shuffle_epi32(all,0x50),_mm_shuffle_epi32(all,0xfa)),vb_pair(mask,mask));
-return vb_pair(_mm_cmpeq_epi8(r.low,mask),_mm_cmpeq_epi8(r.high,mask));}
-OXI_INLINE vs vs_zero(void){return _mm_setzero_ps();}
-OXI_INLINE float vs_sum(vs a){__m128 b=_mm_add_ps(a,_mm_movehl_ps(a,a));
-return _mm_cvtss_f32(_mm_add_ss(b,_mm_shuffle_ps(b,b,1)));}
-OXI_INLINE vs vs_load(const float*p){return _mm_loadu_ps(p);}
-OXI_INLINE void vs_store(float*p,vs a){_mm_storeu_ps(p,a);}
-OXI_INLINE vs vs_set1(float a){return _mm_set1_ps(a);}
-OXI_INLINE vs vs_mul(vs a,vs b){return _mm_mul_ps(a,b);}
-OXI_INLINE vs vs_add(vs a,vs b){return _mm_add_ps(a,b);}
-OXI_INLINE vs vs_fma(vs a,vs b,vs c){return _mm_add_ps(_mm_mul_ps(a,b),c);}
-OXI_INLINE void OXI_ISA(move_signs)(__m128i*codes,__m128i*q){
-#if VF == 8
-*q=_mm_sign_epi8(*q,*codes);
-*codes=_mm_abs_epi8(*codes);
-#else
-__asm__("psignb {%1, %0|%0, %1}":"+x"(*q):"x"(*codes));
-__asm__("pabsb {%1, %0|%0, %1}":"=x"(*codes):"x"(*codes));
-#endif
-}
-OXI_INLINE __m128i OXI_ISA(vb_dot)(__m128i codes,__m128i q,bool plus,int extra){
-#if VF == 8
-(void)extra;
-if(!plus)OXI_ISA(move_signs)(&codes,&q);
-return _mm_madd_epi16(_mm_maddubs_epi16(codes,q),_mm_set1_epi16(1));
-#else
-if(extra){if(!plus)OXI_ISA(move_signs)(&codes,&q);
-__asm__("pmaddubsw {%1, %0|%0, %1}":"+x"(codes):"x"(q));return _mm_madd_epi16(codes,_mm_set1_epi16(1));}
-__m128i zero=_mm_setzero_si128();
-__m128i sign=plus?zero:_mm_cmpgt_epi8(zero,codes),q_sign=_mm_cmpgt_epi8(zero,q);
-__m128i low=_mm_madd_epi16(_mm_unpacklo_epi8(codes,sign),_mm_unpacklo_epi8(q,q_sign));
-return _mm_add_epi32(low,_mm_madd_epi16(_mm_unpackhi_epi8(codes,sign),_mm_unpackhi_epi8(q,q_sign)));
-#endif
-}
-OXI_INLINE vs vs_halves(vb codes,const int8_t*q,const float*scale,bool plus,int extra){vb x=vb_load(q);
-vs low=_mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.low,x.low,plus,extra));
-vs high=_mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.high,x.high,plus,extra));
-return vs_fma(low,vs_set1(scale[0]),vs_mul(high,vs_set1(scale[1])));}
-OXI_INLINE vs vs_dot(vw a,const int16_t*p){return OXI_ISA(dot_words)(a,p);}
-typedef __m128i vn;OXI_INLINE vn vn_zero(void){return _mm_setzero_si128();}
-OXI_INLINE vs vs_of_sums(vn a){return _mm_cvtepi32_ps(a);}
-OXI_INLINE __m128i OXI_ISA(all_lanes)(const int16_t*pair){
-#if VF == 8
-return _mm_castps_si128(_mm_broadcast_ss((const float*)(const void*)pair));
-#else
-int32_t both;
-memcpy(&both,pair,4);return _mm_shuffle_epi32(_mm_cvtsi32_si128(both),0);
-#endif
-}
-#if VF == 8
-OXI_INLINE __m128i OXI_ISA(byte_products)(__m128i codes,__m128i q){return _mm_maddubs_epi16(codes,q);}
-#else
-OXI_INLINE __m128i OXI_ISA(byte_products)(__m128i codes,__m128i q){
-__asm__("pmaddubsw {%1, %0|%0, %1}":"+x"(codes):"x"(q));return codes;}
-OXI_INLINE __m128i OXI_ISA(wide_products)(__m128i codes,__m128i q,bool plus){
-__m128i zero=_mm_setzero_si128(),sign=plus?zero:_mm_cmpgt_epi8(zero,codes);
-__m128i low=_mm_madd_epi16(_mm_unpacklo_epi8(codes,sign),_mm_unpacklo_epi8(zero,q));
-return _mm_add_epi32(low,_mm_madd_epi16(_mm_unpackhi_epi8(codes,sign),_mm_unpackhi_epi8(zero,q)));}
-OXI_INLINE __m128i OXI_ISA(wide_scaled)(__m128i products,__m128i scale){
-return _mm_madd_epi16(_mm_srli_epi32(_mm_slli_epi32(products,8),16),scale);}
-#endif
-OXI_INLINE vn vn_scaled(vn sum,vb codes,const int8_t*q,const int16_t*pair,int extra){vb x=vb_load(q);
-__m128i scale=OXI_ISA(all_lanes)(pair);
-#if VF == 4
-if(!extra){__m128i low=OXI_ISA(wide_products)(codes.low,x.low,true),
-high=OXI_ISA(wide_products)(codes.high,x.high,true);
-return _mm_add_epi32(sum,OXI_ISA(wide_scaled)(_mm_add_epi32(low,high),scale));}
-#endif
-(void)extra;
-__m128i low=OXI_ISA(byte_products)(codes.low,x.low),high=OXI_ISA(byte_products)(codes.high,x.high);
-return _mm_add_epi32(sum,_mm_madd_epi16(_mm_add_epi16(low,high),scale));}
-OXI_INLINE vn vn_halves(vn sum,vb codes,const int8_t*q,const int16_t*pairs,int extra){vb x=vb_load(q);
-__m128i first=OXI_ISA(all_lanes)(pairs),second=OXI_ISA(all_lanes)(pairs+2);
-#if VF == 4
-if(!extra){sum=_mm_add_epi32(sum,OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.low,x.low,true),first));
-return _mm_add_epi32(sum,OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.high,x.high,true),second));}
-#endif
-(void)extra;
-sum=_mm_add_epi32(sum,_mm_madd_epi16(OXI_ISA(byte_products)(codes.low,x.low),first));
-return _mm_add_epi32(sum,_mm_madd_epi16(OXI_ISA(byte_products)(codes.high,x.high),second));}
-OXI_INLINE __m128i OXI_ISA(products_32)(vb codes,const int8_t*q,bool small,bool plus,int extra){
-vb x=vb_load(q);
-#if VF == 4
-if(!extra){__m128i low=OXI_ISA(wide_products)(codes.low,x.low,plus);
-return _mm_srai_epi32(_mm_add_epi32(low,OXI_ISA(wide_products)(codes.high,x.high,plus)),8);}
-#endif
-if(!small){__m128i low=OXI_ISA(vb_dot)(codes.low,x.low,plus,extra);
-return _mm_add_epi32(low,OXI_ISA(vb_dot)(codes.high,x.high,plus,extra));}
-if(!plus){OXI_ISA(move_signs)(&codes.low,&x.low);
-OXI_ISA(move_signs)(&codes.high,&x.high);}
-__m128i low=OXI_ISA(byte_products)(codes.low,x.low),high=OXI_ISA(byte_products)(codes.high,x.high);
-return _mm_madd_epi16(_mm_add_epi16(low,high),_mm_set1_epi16(1));}
-OXI_INLINE void vs_add_four(vs*sum,vs*more,OXI_ISA(four_vb)codes,const int8_t*q,const float scale[4],
-bool small,bool plus,int extra){
-__m128i one=_mm_set1_epi16(1),a=OXI_ISA(products_32)(codes.a,q,small,plus,extra);
-__m128i b=OXI_ISA(products_32)(codes.b,q+32,small,plus,extra);
-__m128i c=OXI_ISA(products_32)(codes.c,q+64,small,plus,extra);
-__m128i d=OXI_ISA(products_32)(codes.d,q+96,small,plus,extra);(void)more;
-__m128i ab=small?_mm_madd_epi16(_mm_packs_epi32(a,b),one)
-:_mm_add_epi32(_mm_unpacklo_epi32(a,b),_mm_unpackhi_epi32(a,b));
-__m128i cd=small?_mm_madd_epi16(_mm_packs_epi32(c,d),one)
-:_mm_add_epi32(_mm_unpacklo_epi32(c,d),_mm_unpackhi_epi32(c,d));
-if(small){__m128 x=_mm_castsi128_ps(ab),y=_mm_castsi128_ps(cd);
-a=_mm_castps_si128(_mm_shuffle_ps(x,y,0x88));b=_mm_castps_si128(_mm_shuffle_ps(x,y,0xdd));}else{
-a=_mm_unpacklo_epi64(ab,cd);b=_mm_unpackhi_epi64(ab,cd);}
-*sum=vs_fma(_mm_cvtepi32_ps(_mm_add_epi32(a,b)),vs_load(scale),*sum);}
-OXI_INLINE vs OXI_ISA(vs_of_halves)(__m128i h){
-__m128i size=_mm_slli_epi32(_mm_and_si128(h,_mm_set1_epi32(0x7fff)),13),move=_mm_set1_epi32(112<<23);
-__m128i least=_mm_set1_epi32(113<<23),special=_mm_cmpgt_epi32(size,_mm_set1_epi32((31<<23)-1));
-__m128i normal=_mm_add_epi32(_mm_add_epi32(size,move),_mm_and_si128(special,move));
-__m128 small=_mm_sub_ps(_mm_castsi128_ps(_mm_add_epi32(size,least)),_mm_castsi128_ps(least));
-__m128i is_small=_mm_cmpgt_epi32(_mm_set1_epi32(1<<23),size);
-__m128i sign=_mm_slli_epi32(_mm_and_si128(h,_mm_set1_epi32(0x8000)),16);normal=
-_mm_or_si128(_mm_andnot_si128(is_small,normal),_mm_and_si128(is_small,_mm_castps_si128(small)));
-return _mm_castsi128_ps(_mm_or_si128(normal,sign));}
-OXI_INLINE void vs_halves_8(const uint8_t*p,int step,float*out){
-__m128i h=OXI_ISA(gather_halves)(p,step),zero=_mm_setzero_si128();
-__m128i usual=_mm_and_si128(_mm_add_epi16(h,_mm_set1_epi16(1<<10)),_mm_set1_epi16(30<<10));
-if(_mm_movemask_epi8(_mm_cmpeq_epi16(usual,zero))==0){
-__m128i kept=_mm_set1_epi32((int)0x8fffe000u),move=_mm_set1_epi32(112<<23);
-__m128i low=_mm_and_si128(_mm_srai_epi32(_mm_unpacklo_epi16(zero,h),3),kept);
-__m128i high=_mm_and_si128(_mm_srai_epi32(_mm_unpackhi_epi16(zero,h),3),kept);
-vs_store(out,_mm_castsi128_ps(_mm_add_epi32(low,move)));
-vs_store(out+4,_mm_castsi128_ps(_mm_add_epi32(high,move)));return;}
-vs_store(out,OXI_ISA(vs_of_halves)(_mm_unpacklo_epi16(h,zero)));
-vs_store(out+4,OXI_ISA(vs_of_halves)(_mm_unpackhi_epi16(h,zero)));}
-OXI_INLINE void vs_bytes_8(uint64_t bytes,bool is_signed,float*out){
-__m128i b=_mm_set_epi64x(0,(long long)bytes),zero=_mm_setzero_si128();
-__m128i sign=is_signed?_mm_cmpgt_epi8(zero,b):zero,words=_mm_unpacklo_epi8(b,sign);
-sign=is_signed?_mm_srai_epi16(words,15):zero;vs_store(out,_mm_cvtepi32_ps(_mm_unpacklo_epi16(words,sign)));
-vs_store(out+4,_mm_cvtepi32_ps(_mm_unpackhi_epi16(words,sign)));}
-#else
-typedef float32x4_t vs;
-OXI_INLINE vb vb_nibbles(const void*p){uint8x16_t a=vld1q_u8((const uint8_t*)p);
-return vb_pair(vandq_u8(a,vdupq_n_u8(15)),vshrq_n_u8(a,4));}
-OXI_INLINE vb vb_look_up(const int8_t*table,const void*p,int extra){
-uint8x16_t numbers=vreinterpretq_u8_s8(vld1q_s8(table));vb nibbles=vb_nibbles(p);(void)extra;
-return vb_pair(vqtbl1q_u8(numbers,nibbles.low),vqtbl1q_u8(numbers,nibbles.high));}
-OXI_INLINE vb vb_bits(const uint8_t*p){
-uint8x16_t mask=vreinterpretq_u8_u64(vdupq_n_u64(UINT64_C(0x8040201008040201)));
-return vb_pair(vtstq_u8(vcombine_u8(vdup_n_u8(p[0]),vdup_n_u8(p[1])),mask),
-vtstq_u8(vcombine_u8(vdup_n_u8(p[2]),vdup_n_u8(p[3])),mask));}
-OXI_INLINE vs vs_zero(void){return vdupq_n_f32(0);}
-OXI_INLINE float vs_sum(vs a){return vaddvq_f32(a);}
-OXI_INLINE vs vs_load(const float*p){return vld1q_f32(p);}
-OXI_INLINE void vs_store(float*p,vs a){vst1q_f32(p,a);}
-OXI_INLINE vs vs_set1(float a){return vdupq_n_f32(a);}
-OXI_INLINE vs vs_mul(vs a,vs b){return vmulq_f32(a,b);}
-OXI_INLINE vs vs_add(vs a,vs b){return vaddq_f32(a,b);}
-OXI_INLINE vs vs_fma(vs a,vs b,vs c){return vfmaq_f32(c,a,b);}
-OXI_INLINE int32x4_t OXI_ISA(vb_add_dot)(int32x4_t sum,uint8x16_t codes,const int8_t*numbers,int extra){
-int8x16_t c=vreinterpretq_s8_u8(codes),q=vld1q_s8(numbers);if(extra)return OXI_ISA(vb_dot)(sum,c,q);
-sum=vpadalq_s16(sum,vmull_s8(vget_low_s8(c),vget_low_s8(q)));
-return vpadalq_s16(sum,vmull_s8(vget_high_s8(c),vget_high_s8(q)));}
-OXI_INLINE vs vs_products(vb codes,const int8_t*q,bool plus,int extra){
-int32x4_t low=OXI_ISA(vb_add_dot)(vdupq_n_s32(0),codes.low,q,extra);
-(void)plus;return vcvtq_f32_s32(OXI_ISA(vb_add_dot)(low,codes.high,q+16,extra));}
-OXI_INLINE void vs_add_four(vs*sum,vs*more,OXI_ISA(four_vb)x,const int8_t*q,const float scale[4],
-bool small,bool plus,int extra){(void)small;
-*sum=vs_fma(vs_products(x.a,q,plus,extra),vs_set1(scale[0]),*sum);
-*more=vs_fma(vs_products(x.b,q+32,plus,extra),vs_set1(scale[1]),*more);
-*sum=vs_fma(vs_products(x.c,q+64,plus,extra),vs_set1(scale[2]),*sum);
-*more=vs_fma(vs_products(x.d,q+96,plus,extra),vs_set1(scale[3]),*more);}
-OXI_INLINE vs vs_halves(vb codes,const int8_t*q,const float*scale,bool plus,int extra){
-int32x4_t zero=vdupq_n_s32(0);vs low=vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero,codes.low,q,extra));
-vs high=vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero,codes.high,q+16,extra));
-(void)plus;return vfmaq_n_f32(vmulq_n_f32(low,scale[0]),high,scale[1]);}
-OXI_INLINE void vs_halves_8(const uint8_t*p,int step,float*out){uint16_t h[8];
-for(int i=0;i<8;i++)memcpy(h+i,p+i*step,2);
-vs_store(out,vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(h))));
-vs_store(out+4,vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(h+4))));}
-OXI_INLINE void vs_bytes_8(uint64_t bytes,bool is_signed,float*out){uint8x8_t b=vcreate_u8(bytes);
-int16x8_t words=is_signed?vmovl_s8(vreinterpret_s8_u8(b)):vreinterpretq_s16_u16(vmovl_u8(b));
-vs_store(out,vcvtq_f32_s32(vmovl_s16(vget_low_s16(words))));
-vs_store(out+4,vcvtq_f32_s32(vmovl_s16(vget_high_s16(words))));}
-typedef int16x8_t vw;OXI_INLINE vw vw_load(const int16_t*p){return vld1q_s16(p);}
-OXI_INLINE void vw_store(int16_t*p,vw a){vst1q_s16(p,a);}
-OXI_INLINE vw vw_bytes(uint64_t bytes,bool is_signed){uint8x8_t b=vcreate_u8(bytes);
-return is_signed?vmovl_s8(vreinterpret_s8_u8(b)):vreinterpretq_s16_u16(vmovl_u8(b));}
-OXI_INLINE vw vw_mul(vw a,vw b){return vmulq_s16(a,b);}
-OXI_INLINE vw vw_low(vw a){return vzip1q_s16(a,a);}
-OXI_INLINE vw vw_high(vw a){return vzip2q_s16(a,a);}
-OXI_INLINE vs vs_dot(vw a,const int16_t*p){vw b=vw_load(p);
-int32x4_t low=vmull_s16(vget_low_s16(a),vget_low_s16(b));
-return vcvtq_f32_s32(vmlal_s16(low,vget_high_s16(a),vget_high_s16(b)));}
-typedef int32x4_t vn;OXI_INLINE vn vn_zero(void){return vdupq_n_s32(0);}
-OXI_INLINE vs vs_of_sums(vn a){return vcvtq_f32_s32(a);}
-OXI_INLINE vn vn_scaled(vn sum,vb codes,const int8_t*q,const int16_t*pair,int extra){
-int32x4_t low=OXI_ISA(vb_add_dot)(vdupq_n_s32(0),codes.low,q,extra);
-return vmlaq_n_s32(sum,OXI_ISA(vb_add_dot)(low,codes.high,q+16,extra),pair[0]);}
-OXI_INLINE vn vn_halves(vn sum,vb codes,const int8_t*q,const int16_t*pairs,int extra){
-int32x4_t zero=vdupq_n_s32(0);sum=vmlaq_n_s32(sum,OXI_ISA(vb_add_dot)(zero,codes.low,q,extra),pairs[0]);
-return vmlaq_n_s32(sum,OXI_ISA(vb_add_dot)(zero,codes.high,q+16,extra),pairs[2]);}
-#endif
-#elif OXI_SECTION == 4 /* >>cpu/reduce/reduce_lane.inc */
+#elif OXI_SECTION == 2 /* >>cpu/reduce/reduce_lane.inc */
 #if OXI_REAL
 #define OXI_IS_NAN(x)((x) !=(x))
 #else

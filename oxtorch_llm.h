@@ -8905,7 +8905,7 @@ X("nomic","encoder.layers.","blk.","")\
 X("t5","encoder.block.","enc.blk.","")\
 X("t5","decoder.block.","dec.blk.","")\
 X("hrm","L_module.layers.","blk.","")\
-X("hrm","H_module.layers.","blk.","num_layers_per_stack|num_hidden_layers")\
+X("hrm","H_module.layers.","blk.","num_layers_per_stack|num_hidden_layers|16")\
 X("griffin","layers.","blk.","")
 #define OXI_LLM_MODEL_NAME_LIST(X)\
 X("base bitnet opt","embed_tokens.weight","token_embd.weight",NONE)\
@@ -9440,7 +9440,10 @@ X("griffin","mlp_block.down_proj.*","ffn_down.*",NONE)
 #define OXI_LLM_SOURCE_SIZE_LIST(X)\
 X("*","width","hidden_size|n_embd|n_embed|dim|d_model")\
 X("nemotron_h nemotron_h_moe","layers","@layers_block_type|@hybrid_override_pattern|num_hidden_layers")\
-X("hrm_text","layers","num_layers_per_stack*0+num_hidden_layers|L_cycles+1*H_cycles*num_hidden_layers")\
+X("hrm_text","layers","L_cycles+1*H_cycles*num_layers_per_stack|L_cycles+1*2*num_layers_per_stack|" \
+"4*H_cycles*num_layers_per_stack|8*num_layers_per_stack|L_cycles+1*H_cycles*num_hidden_layers|" \
+"L_cycles+1*2*num_hidden_layers|4*H_cycles*num_hidden_layers|8*num_hidden_layers|" \
+"L_cycles+1*H_cycles*16|L_cycles+1*2*16|4*H_cycles*16|8*16")\
 X("*","layers","num_hidden_layers|n_layer|n_layers|num_layers")\
 X("mamba mamba2","heads","1")\
 X("xglm","heads","attention_heads")\
@@ -9570,7 +9573,7 @@ X("minimax-01","ssm.norm_epsilon",FLOAT,"0.000001")\
 X("olmo_hybrid","ssm.norm_epsilon",FLOAT,"0.00001")\
 X("olmo_hybrid","ssm.rate_scale",FLOAT,"linear_allow_neg_eigval+1|2")\
 X("olmo_hybrid","attention.rope_pattern",INT,"rope.rope_theta*0+1|0")\
-X("hrm_text","hrm.layers_per_stack",INT,"num_layers_per_stack|num_hidden_layers")\
+X("hrm_text","hrm.layers_per_stack",INT,"num_layers_per_stack|num_hidden_layers|16")\
 X("hrm_text","hrm.h_cycles",INT,"H_cycles|2")\
 X("hrm_text","hrm.l_cycles",INT,"L_cycles|3")\
 X("hrm_text","hrm.prefix_lm",BOOL,"0")\
@@ -9787,7 +9790,7 @@ X(OXI_LLM_MLA,"expert_shared_count",INT,"n_shared_experts|0")\
 X("glm4moe dots1","expert_shared_count",INT,"n_shared_experts")\
 X(OXI_LLM_MLA " glm4moe dots1","expert_group_count",INT,"n_group")\
 X(OXI_LLM_MLA " glm4moe dots1","expert_group_used_count",INT,"topk_group")\
-X("deepseek_v3","expert_weights_scale",FLOAT,"routed_scaling_factor|2.5")\
+X("deepseek_v3 deepseek32 glm-dsa","expert_weights_scale",FLOAT,"routed_scaling_factor|2.5")\
 X(OXI_LLM_MLA " glm4moe dots1","expert_weights_scale",FLOAT,"routed_scaling_factor")\
 X("deepseek_v3 deepseek32 glm-dsa","expert_weights_norm",BOOL,"norm_topk_prob|^norm_topk_prob|1")\
 X("qwen3moe","expert_weights_plain",BOOL,"1-norm_topk_prob|1")\

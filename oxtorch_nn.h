@@ -75,7 +75,7 @@
 #ifndef OX_TORCH_NN_FILE
 #define OX_TORCH_NN_FILE "oxtorch_nn.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0x6e95b438
+#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0xb31e354a
 
 #ifndef OX_TORCH_NN_H
 #define OX_TORCH_NN_H
@@ -1518,9 +1518,9 @@ typedef struct oxi_norm_row{int64_t n,far;const float*g,*x,*weight;bool centered
 float about,mean,scale,rest;double sum,squares,total,along;
 float*sums;}oxi_norm_row;typedef struct oxi_channel_numbers{float mean,a,b,c;}oxi_channel_numbers;
 typedef struct oxi_cell_row{int64_t n;const float*in[4];float*out[3];float least;}oxi_cell_row;
-typedef struct oxi_back_kernels{void(*silu)(int64_t n,const float*g,const float*x,float*out,bool streams);
-void(*gelu_tanh)(int64_t n,const float*g,const float*x,float*out,bool streams);
-void(*gelu)(int64_t n,const float*g,const float*x,float*out,bool streams);
+typedef struct oxi_back_kernels{int picks,degree;float step;
+void(*silu)(int64_t n,const float*g,const float*x,float*out,bool streams,const float*table);
+void(*gelu)(int64_t n,const float*g,const float*x,float*out,bool streams,const float*table);
 void(*softmax)(int64_t n,const float*g,const float*y,float along,float*out,bool streams);
 float(*softmax_next)(int64_t n,const float*g,const float*y,float along,float*out,
 const float*next_g,const float*next_y);
@@ -2222,8 +2222,9 @@ return tiers[0].kernels;}
 /* >>autograd/back/functions.c */
 enum{OXI_FUNCTION_BACK_TASK=1<<14,OXI_FUNCTION_BACK_TILE=1024};typedef struct oxi_function_job{
 const ox_tensor*g,*x,*out;const oxi_kernels*k;
-void(*kernel)(int64_t n,const float*g,const float*x,float*out,bool streams);int64_t count;
-bool narrow,streams;}oxi_function_job;static char*oxi_numbers_at(const ox_tensor*t,int64_t first){
+void(*kernel)(int64_t n,const float*g,const float*x,float*out,bool streams,const float*table);
+const float*table;int64_t count;bool narrow,streams;}oxi_function_job;
+static char*oxi_numbers_at(const ox_tensor*t,int64_t first){
 return oxi_ptr(t)+oxi_signed_bytes(t->dtype,first);}
 static const float*oxi_floats_of(const oxi_kernels*k,const ox_tensor*t,int64_t first,int64_t n,float*room){
 const char*at=oxi_numbers_at(t,first);if(t->dtype==OX_F32)return(const float*)(const void*)at;
@@ -2231,7 +2232,7 @@ k->load[t->dtype][OXI_LANE_F32](n,at,1,room);return room;}
 static void oxi_function_back_tile(const oxi_function_job*f,int64_t first,int64_t n){
 OXI_ALIGNED float g[OXI_FUNCTION_BACK_TILE],x[OXI_FUNCTION_BACK_TILE];
 f->k->load[f->g->dtype][OXI_LANE_F32](n,oxi_numbers_at(f->g,first),1,g);
-f->k->load[f->x->dtype][OXI_LANE_F32](n,oxi_numbers_at(f->x,first),1,x);f->kernel(n,g,x,x,false);
+f->k->load[f->x->dtype][OXI_LANE_F32](n,oxi_numbers_at(f->x,first),1,x);f->kernel(n,g,x,x,false,f->table);
 f->k->store[f->out->dtype][OXI_LANE_F32](n,x,oxi_numbers_at(f->out,first),1);}
 static void oxi_function_back_task(void*arg,int64_t index,int lane){
 const oxi_function_job*f=(const oxi_function_job*)arg;
@@ -2239,14 +2240,33 @@ int64_t first=index*OXI_FUNCTION_BACK_TASK,n=oxi_min_i64(OXI_FUNCTION_BACK_TASK,
 if(!f->narrow)
 f->kernel(n,(const float*)(const void*)oxi_numbers_at(f->g,first),
 (const float*)(const void*)oxi_numbers_at(f->x,first),
-(float*)(void*)oxi_numbers_at(f->out,first),f->streams);
+(float*)(void*)oxi_numbers_at(f->out,first),f->streams,f->table);
 for(int64_t end=first+n;f->narrow&&first<end;first+=OXI_FUNCTION_BACK_TILE)
 oxi_function_back_tile(f,first,oxi_min_i64(OXI_FUNCTION_BACK_TILE,end-first));}
+static double oxi_gelu_back_of(double a,bool by_tanh){
+double u=a*(1.5957691216057308 +0.07135481627260025*a*a),e=exp(-u),t=a*a;
+if(by_tanh)return e*(1 +e-a*(1.5957691216057308 +0.21406444881780076*t))/(1 +e)/(1 +e);
+return 0.5*erfc(a*0.70710678118654752)-a*0.39894228040143268*exp(-0.5*t);}
+static void oxi_gelu_table(const oxi_back_kernels*own,bool by_tanh,float*table){int degree=own->degree;
+for(int i=0;i<own->picks-1;i++){double x[9],y[9];
+for(int k=0;k<=degree;k++){x[k]=own->step/2*cos(3.14159265358979324*(k+0.5)/(degree+1));
+y[k]=oxi_gelu_back_of(i*own->step+x[k],by_tanh);}
+for(int j=1;j<=degree;j++)
+for(int k=degree;k>=j;k--)y[k]=(y[k]-y[k-1])/(x[k]-x[k-j]);
+for(int j=degree-1;j>=0;j--)
+for(int k=j;k<degree;k++)y[k]-=x[j]*y[k+1];
+for(int k=0;k<=degree;k++)table[k*own->picks+i]=(float)y[k];}}
+static float(*oxi_gelu_tables(const oxi_back_kernels*own))[160]{static OXI_ALIGNED float tables[2][160];
+static int64_t made;static oxi_lock lock;if(!oxi_atomic_load(&made)){oxi_lock_take(&lock);
+if(!oxi_atomic_load(&made)){oxi_gelu_table(own,false,tables[0]);
+oxi_gelu_table(own,true,tables[1]);oxi_atomic_store(&made,1);}
+oxi_lock_give(&lock);}
+return tables;}
 static ox_status oxi_function_back_run(const oxi_call*call){
 const oxi_back_kernels*own=oxi_back_kernels_in_use();
-oxi_function_job f={call->in[0],call->in[1],call->out[0],oxi_cpu_kernels(),own->silu,0,false,false};
-if(call->op==OXI_OP_gelu_back)f.kernel=own->gelu;
-if(call->op==OXI_OP_gelu_tanh_back)f.kernel=own->gelu_tanh;
+oxi_function_job f={call->in[0],call->in[1],call->out[0],oxi_cpu_kernels(),own->silu,NULL,0,false,false};
+if(call->op!=OXI_OP_silu_back){f.kernel=own->gelu;
+f.table=oxi_gelu_tables(own)[call->op==OXI_OP_gelu_tanh_back];}
 f.count=ox_numel(f.x);f.narrow=f.g->dtype!=OX_F32||f.x->dtype!=OX_F32||f.out->dtype!=OX_F32;
 f.streams=oxi_streams(f.out);
 oxi_parallel_for(oxi_parts(f.count,OXI_FUNCTION_BACK_TASK),oxi_function_back_task,&f);
@@ -9748,7 +9768,7 @@ oxi_work work=oxi_work_begin("clip_grad_value_");for(int i=0;i<count&&status==OX
 ox_tensor*g=ox_gradient(parameters[i]);if(g&&!ox_clamp_(oxi_real_numbers(g),-most,most))status=ox_error();}
 (void)oxi_work_end(&work,NULL);(void)ox_set_grad_enabled(enabled);return status;}
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0x6e95b438
+#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0xb31e354a
 #error "OX_TORCH_NN_FILE names another version of oxtorch_nn.h"
 #elif OXI_SECTION == 1 /* >>autograd/back/kernels.inc */
 #define OXI_WRITE(n,out,streams,OF)OXI_WRITE_AHEAD(n,out,streams,OF,OXI_NOTHING_AHEAD)
@@ -9770,49 +9790,82 @@ if(left)vf_store_n((out)+i,OF(OXI_LOAD_LEFT,i),left);}
 if(VF==16||(i)%16==0){\
 OXI_PREFETCH_READ((r)+(n)+(i));\
 OXI_PREFETCH_FAR((r)+2*(n)+(i));}}
+/* >>autograd/back/pick.inc */
+#define vf_pick OXI_ISA(vf_pick)
+#if VF == 16
+#define OXI_PICKS 32
+OXI_INLINE vf vf_pick(const vf*t,vf s){return _mm512_permutex2var_ps(t[0],vf_as_vi(s),t[1]);}
+#elif VF == 8 && OXI_ISA(FMA)
+#define OXI_PICKS 8
+OXI_INLINE vf vf_pick(const vf*t,vf s){return _mm256_permutevar8x32_ps(*t,vf_as_vi(s));}
+#elif VF == 8
+#define OXI_PICKS 8
+OXI_INLINE vf vf_pick(const vf*t,vf s){const __m128*half=(const __m128*)t;
+vf low=_mm256_permutevar_ps(_mm256_broadcast_ps(half),_mm256_castps_si256(s));
+vf high=_mm256_permutevar_ps(_mm256_broadcast_ps(half+1),_mm256_castps_si256(s));
+return vf_select(vf_lt(s,vf_constant(12582916.0f)),low,high);}
+#elif VF == 4 && OXI_ISA(FMA)
+#define OXI_PICKS 8
+OXI_INLINE vf vf_pick(const vf*t,vf s){
+uint8x16x2_t table={{vreinterpretq_u8_f32(t[0]),vreinterpretq_u8_f32(t[1])}};
+uint32x4_t at=vandq_u32(vreinterpretq_u32_f32(s),vdupq_n_u32(7));
+at=vmlaq_u32(vdupq_n_u32(0x3020100),at,vdupq_n_u32(0x4040404));
+return vreinterpretq_f32_u8(vqtbl2q_u8(table,vreinterpretq_u8_u32(at)));}
+#elif VF == 4
+#define OXI_PICKS 32
+OXI_INLINE vf vf_pick(const vf*table,vf s){const float*t=(const float*)table;
+int32_t at[4];vi_store(at,vf_as_vi(s));return _mm_setr_ps(t[at[0]&31],t[at[1]&31],t[at[2]&31],t[at[3]&31]);
+}
+#else
+#define OXI_PICKS 32
+OXI_INLINE vf vf_pick(const vf*t,vf s){return t[vf_as_vi(s)&31];}
+#endif
 OXI_INLINE vf OXI_ISA(gate_back)(vf g,vf x,vf q){
 return vf_mul(g,vf_select(vf_lt(x,vf_zero()),q,vf_sub(vf_constant(1.0f),q)));}
-OXI_INLINE vf OXI_ISA(logistic_back)(vf g,vf x,vi n,vf r,vf v){vf e=vf_constant(1.32764758e-3f),d;
+OXI_INLINE vf OXI_ISA(silu_back_of)(vf g,vf x){
+vf a=vf_min(vf_constant(87.0f),vf_abs(x)),e=vf_constant(1.32764758e-3f),d;
+vi n=vf_to_vi(vf_mul(a,vf_constant(1.44269504f)));vf r=vf_fnma(a,vf_constant(1.44269504f),vi_to_vf(n));
 e=vf_fma(e,r,vf_constant(9.67554154e-3f));e=vf_fma(e,r,vf_constant(5.55071327e-2f));
 e=vf_fma(e,r,vf_constant(0.240221197f));e=vf_fma(e,r,vf_constant(0.693146967f));
 e=vf_fma(e,r,vf_constant(1.0f));e=vi_as_vf(vi_sub(vf_as_vi(e),vi_sll(n,23)));
 d=vf_fma(x,vf_zero(),vf_add(vf_constant(1.0f),e));
-return OXI_ISA(gate_back)(g,x,vf_div(vf_mul(e,vf_sub(d,v)),vf_mul(d,d)));}
-OXI_INLINE vf OXI_ISA(silu_back_of)(vf g,vf x){vf a=vf_min(vf_constant(87.0f),vf_abs(x));
-vi n=vf_to_vi(vf_mul(a,vf_constant(1.44269504f)));
-return OXI_ISA(logistic_back)(g,x,n,vf_fnma(a,vf_constant(1.44269504f),vi_to_vf(n)),a);}
-OXI_INLINE vf OXI_ISA(gelu_tanh_back_of)(vf g,vf x){vf a=vf_min(vf_constant(9.5f),vf_abs(x)),t=vf_mul(a,a);
-vf w=vf_mul(a,vf_fma(t,vf_constant(0.102943240f),vf_constant(2.30220818f)));
-vf v=vf_mul(a,vf_fma(t,vf_constant(0.214064449f),vf_constant(1.59576912f)));vi n=vf_to_vi(w);
-return OXI_ISA(logistic_back)(g,x,n,vf_sub(vi_to_vf(n),w),v);}
-OXI_INLINE vf OXI_ISA(gelu_back_of)(vf g,vf x){
-vf a=vf_min(vf_constant(13.0f),vf_abs(x)),t=vf_mul(a,a),even,odd;
-vi n=vf_to_vi(vf_mul(t,vf_constant(0.721347520f)));
-vf r=vf_fnma(t,vf_constant(0.721347520f),vi_to_vf(n)),p=vf_constant(1.53458103e-4f);
-p=vf_fma(p,r,vf_constant(1.33999313e-3f));p=vf_fma(p,r,vf_constant(9.61848896e-3f));
-p=vf_fma(p,r,vf_constant(5.55032878e-2f));p=vf_fma(p,r,vf_constant(0.240226469f));
-p=vf_fma(p,r,vf_constant(0.693147206f));p=vf_fma(p,r,vf_constant(1.0f));
-p=vi_as_vf(vi_sub(vf_as_vi(p),vi_sll(n,23)));
-even=vf_fma(vf_constant(7.70789465e-6f),t,vf_constant(5.63625327e-4f));
-odd=vf_fma(vf_constant(-3.15491420e-7f),t,vf_constant(-8.47644831e-5f));
-even=vf_fma(even,t,vf_constant(9.00371824e-3f));odd=vf_fma(odd,t,vf_constant(-2.59001698e-3f));
-even=vf_fma(even,t,vf_constant(6.19238286e-2f));odd=vf_fma(odd,t,vf_constant(-2.54716699e-2f));
-even=vf_fma(even,t,vf_constant(0.249972564f));odd=vf_fma(odd,t,vf_constant(-0.132805745f));
-even=vf_fma(even,t,vf_fma(x,vf_zero(),vf_constant(0.499999983f)));
-odd=vf_fma(odd,t,vf_constant(-0.797882882f));return OXI_ISA(gate_back)(g,x,vf_mul(p,vf_fma(odd,a,even)));}
-#define OXI_DEFINE_FUNCTION_BACK(name)\
-OXI_KERNEL void OXI_ISA(name)(int64_t n,const float*g,const float*x,float*out,bool streams){\
-OXI_WRITE(n,out,streams,OXI_FUNCTION_BACK)}
-#define OXI_FUNCTION_BACK(load,i)OXI_ISA(silu_back_of)(load(g +i),load(x+i))
-OXI_DEFINE_FUNCTION_BACK(silu_back)
-#undef OXI_FUNCTION_BACK
-#define OXI_FUNCTION_BACK(load,i)OXI_ISA(gelu_tanh_back_of)(load(g +i),load(x+i))
-OXI_DEFINE_FUNCTION_BACK(gelu_tanh_back)
-#undef OXI_FUNCTION_BACK
-#define OXI_FUNCTION_BACK(load,i)OXI_ISA(gelu_back_of)(load(g +i),load(x+i))
-OXI_DEFINE_FUNCTION_BACK(gelu_back)
-#undef OXI_FUNCTION_BACK
-#undef OXI_DEFINE_FUNCTION_BACK
+return OXI_ISA(gate_back)(g,x,vf_div(vf_mul(e,vf_sub(d,a)),vf_mul(d,d)));}
+#define OXI_GELU_STEP (OXI_PICKS==8?0.9375f:0.203125f)
+#define OXI_GELU_DEGREE (OXI_PICKS==8?8:4)
+#define OXI_GELU_PICK(k)vf_pick(t +(k)*OXI_PICKS/VF,s)
+#define OXI_GELU_PAIR(k)q =vf_fma(q,e,vf_fma(OXI_GELU_PICK(k+1),d,OXI_GELU_PICK(k)));
+OXI_INLINE vf OXI_ISA(gelu_back_of)(vf g,vf x,const vf*t){
+const vf whole=vf_constant(12582912.0f),last=vf_constant(12582911.0f +OXI_PICKS);
+vf a=vf_abs(x),s=vf_min(vf_fma(a,vf_constant(1/OXI_GELU_STEP),whole),last);
+vf d=vf_fnma(vf_sub(s,whole),vf_constant(OXI_GELU_STEP),a),e=vf_min(vf_constant(1.0f),d);e=vf_mul(e,e);
+vf q=OXI_GELU_PICK(OXI_GELU_DEGREE);if(OXI_GELU_DEGREE==8){OXI_GELU_PAIR(6)
+OXI_GELU_PAIR(4)}
+OXI_GELU_PAIR(2)
+OXI_GELU_PAIR(0)
+return OXI_ISA(gate_back)(g,x,q);}
+#define OXI_GELU_LOAD(k)t[k] =vf_load(table+(k)*VF);
+OXI_KERNEL void OXI_ISA(gelu_back)(int64_t n,const float*g,const float*x,float*out,bool streams,
+const float*table){
+#if VF < 8
+const vf*t=(const vf*)(const void*)table;
+#else
+vf t[10];
+OXI_GELU_LOAD(0)OXI_GELU_LOAD(1)OXI_GELU_LOAD(2)OXI_GELU_LOAD(3)OXI_GELU_LOAD(4)
+OXI_GELU_LOAD(5)OXI_GELU_LOAD(6)OXI_GELU_LOAD(7)OXI_GELU_LOAD(8)OXI_GELU_LOAD(9)
+#endif
+#define OXI_GELU_BACK(load,i)OXI_ISA(gelu_back_of)(load(g +i),load(x+i),t)
+OXI_WRITE(n,out,streams,OXI_GELU_BACK)
+#undef OXI_GELU_BACK
+}
+#undef OXI_GELU_PICK
+#undef OXI_GELU_PAIR
+#undef OXI_GELU_LOAD
+OXI_KERNEL void OXI_ISA(silu_back)(int64_t n,const float*g,const float*x,float*out,bool streams,
+const float*table){(void)table;
+#define OXI_SILU_BACK(load,i)OXI_ISA(silu_back_of)(load(g +i),load(x+i))
+OXI_WRITE(n,out,streams,OXI_SILU_BACK)
+#undef OXI_SILU_BACK
+}
 #define OXI_SOFTMAX_AHEAD(i)OXI_NEXT_ROW(g,n,i)OXI_NEXT_ROW(y,n,i)
 OXI_KERNEL void OXI_ISA(softmax_back)(int64_t n,const float*g,const float*y,float along,float*out,
 bool streams){const vf d=vf_set1(along);
@@ -9850,6 +9903,7 @@ OXI_WRITE_AHEAD(n,out,streams,OXI_LOG_SOFTMAX_BACK,OXI_SOFTMAX_AHEAD)
 #define OXI_NORM_Y(load,i)vf_fma(vf_sub(load(r->x +i),mean),scale,rest)
 #define OXI_NORM_H(load,r,i)(weighted ?vf_mul(load(r->g+i),load(r->weight+i)):load(r->g+i))
 #define OXI_NORM_FLUSH (64*VF)
+#define OXI_NORM_LAG (VF==16?32:0)
 OXI_KERNEL void OXI_ISA(norm_sums)(oxi_norm_row*r){
 const vf mean=vf_set1(r->mean),scale=vf_set1(r->scale),rest=vf_set1(r->rest);
 const bool weighted=r->weight!=NULL;r->total=r->along=0;for(int64_t i=0,end;i<r->n;i=end){
@@ -9910,8 +9964,10 @@ a.sum=a.squares=a.total=a.along=b.sum=b.squares=b.total=b.along=vf_zero();
 end=i+OXI_NORM_FLUSH<n?i+OXI_NORM_FLUSH:n;for(;i+2*VF<=end;i+=2*VF){for(int at=0;at<2*VF;at+=16){
 OXI_PREFETCH_READ(r->x+i+at+ahead);OXI_PREFETCH_READ(r->g+i+at+ahead);OXI_PREFETCH_FAR(r->x+i+at+far);
 OXI_PREFETCH_FAR(r->g+i+at+far);}
-OXI_ISA(norm_add)(&a,r,i,about,weighted,centered);OXI_ISA(norm_write_one)(w,weighted,sums);
-OXI_ISA(norm_add)(&b,r,i+VF,about,weighted,centered);OXI_ISA(norm_write_one)(w,weighted,sums);}
+OXI_ISA(norm_add)(&a,r,i,about,weighted,centered);
+if(i>=OXI_NORM_LAG)OXI_ISA(norm_write_one)(w,weighted,sums);
+OXI_ISA(norm_add)(&b,r,i+VF,about,weighted,centered);
+if(i>=OXI_NORM_LAG)OXI_ISA(norm_write_one)(w,weighted,sums);}
 if(i+VF<=end){OXI_ISA(norm_add)(&a,r,i,about,weighted,centered);
 i+=VF;}
 if(i<end)OXI_ISA(norm_add_left)(&b,r,i,end-i,weighted,centered);
@@ -9938,6 +9994,7 @@ OXI_ISA(norm_write_of)(&w,next,false,false);}
 #undef OXI_NORM_ADD
 #undef OXI_NORM_WRITE
 #undef OXI_NORM_FLUSH
+#undef OXI_NORM_LAG
 OXI_KERNEL void OXI_ISA(channel_back)(int64_t n,const float*g,const float*x,
 const oxi_channel_numbers*of,float*out,bool streams){
 const vf mean=vf_set1(of->mean),a=vf_set1(of->a),b=vf_set1(of->b),c=vf_set1(of->c);
@@ -10024,10 +10081,15 @@ OXI_STEP(rnn_step_back,OXI_RNN_BACK)
 #undef OXI_STEP_GIVE_LEFT
 #undef OXI_THROUGH_SIGMOID
 #undef OXI_THROUGH_TANH
-static const oxi_back_kernels OXI_ISA(back)={OXI_ISA(silu_back),OXI_ISA(gelu_tanh_back),OXI_ISA(gelu_back),
+static const oxi_back_kernels OXI_ISA(back)={OXI_PICKS,OXI_GELU_DEGREE,OXI_GELU_STEP,
+OXI_ISA(silu_back),OXI_ISA(gelu_back),
 OXI_ISA(softmax_back),OXI_ISA(softmax_back_next),OXI_ISA(log_softmax_back),OXI_ISA(norm_sums),
 OXI_ISA(norm_write),OXI_ISA(channel_back),OXI_ISA(lstm_step),OXI_ISA(gru_step),OXI_ISA(rnn_step),
 OXI_ISA(lstm_step_back),OXI_ISA(gru_step_back),OXI_ISA(rnn_step_back)};
+#undef OXI_GELU_STEP
+#undef OXI_GELU_DEGREE
+#undef OXI_PICKS
+#undef vf_pick
 #undef OXI_WRITE
 #undef OXI_WRITE_AHEAD
 #undef OXI_NOTHING_AHEAD

@@ -2411,7 +2411,8 @@ oxi_stream_unlock(stream);return stats;}
 #ifndef OX_STREAM_SHUNT_INTERNAL_H
 #define OX_STREAM_SHUNT_INTERNAL_H
 enum{OXI_SHUNT_ALIGN=256,OXI_SHUNT_PAGE=4096,OXI_SHUNT_NODES_MOST=1<<18,OXI_SHUNT_CHUNK=1<<18,
-OXI_SHUNT_PLANS=64,OXI_SHUNT_VERY_FEW=64,OXI_SHUNT_FEW=400,OXI_SHUNT_MEANS=4096,OXI_SHUNT_AHEAD=16};
+OXI_SHUNT_PLANS=64,OXI_SHUNT_VERY_FEW=64,OXI_SHUNT_FEW=400,OXI_SHUNT_MEANS=4096,OXI_SHUNT_FLIGHTS=4,
+OXI_SHUNT_AHEAD=16};
 typedef enum oxi_shunt_lane{OXI_LANE_COMPUTE,OXI_LANE_UP,OXI_LANE_DOWN,OXI_LANE_DISK,OXI_LANES
 }oxi_shunt_lane;
 typedef enum oxi_shunt_kind{OXI_KIND_WEIGHT,OXI_KIND_ACTIVATION,OXI_KIND_STATE}oxi_shunt_kind;
@@ -2419,13 +2420,14 @@ typedef struct oxi_shunt_item{struct oxi_shunt_item*previous,*next;size_t bytes;
 int64_t uses;struct oxi_shunt_item**part;int32_t part_count;bool held;bool failed;bool small;bool valid;
 bool file;bool disk_valid;bool all_f32;bool packs;uint8_t kind;uint8_t packed;int16_t packed_shift;
 int64_t packed_columns;int64_t columns;ox_storage*storage;uint64_t place;uint32_t skew;void*host;
-size_t host_bytes;bool lent;ox_storage*disk;size_t disk_bytes,disk_at;int32_t index;int64_t mark;
-bool again;int64_t used_at;int64_t protects;int64_t first_at,last_at;int64_t whole_at;int64_t cut_at;
-const int64_t*cut_ends;int64_t cut_count;int64_t ahead;int32_t ahead_index;struct oxi_shunt_flight*flight;
-}oxi_shunt_item;typedef struct oxi_shunt_operand{oxi_shunt_item*item;ox_tensor*given;int64_t offset,*dims;
-uint64_t number[2];ox_dtype dtype;int8_t ndim;bool there,is_number,covers;bool over;}oxi_shunt_operand;
-typedef struct oxi_shunt_node{oxi_op op;bool exact;int32_t in_count,out_count;int64_t number;
-const oxi_part*told;oxi_attrs*attr;oxi_random_state random;
+ox_storage*pinned;size_t host_bytes;bool lent;ox_storage*disk;size_t disk_bytes,disk_at;char*staged;
+int32_t index;int64_t mark;bool again;int64_t used_at;int64_t protects;int64_t first_at,last_at;
+int64_t whole_at;int64_t cut_at;const int64_t*cut_ends;int64_t cut_count;int64_t ahead;int32_t ahead_index;
+struct oxi_shunt_flight*flight;}oxi_shunt_item;typedef struct oxi_shunt_operand{oxi_shunt_item*item;
+ox_tensor*given;int64_t offset,*dims;uint64_t number[2];ox_dtype dtype;int8_t ndim;
+bool there,is_number,covers;bool over;}oxi_shunt_operand;typedef struct oxi_shunt_node{oxi_op op;
+bool exact;int32_t in_count,out_count;int64_t number;const oxi_part*told;oxi_attrs*attr;
+oxi_random_state random;
 const char*name;oxi_shunt_operand*operand;uint64_t shape_key;}oxi_shunt_node;
 typedef struct oxi_shunt_chunk{struct oxi_shunt_chunk*next;size_t used,bytes;}oxi_shunt_chunk;
 typedef struct oxi_shunt_figure{int64_t step;double seconds,amount;
@@ -2438,6 +2440,7 @@ double disk_read,disk_write;
 oxi_shunt_figure moved[OXI_LANES][2];oxi_shunt_figure disk[2][2];oxi_shunt_figure alone[2];struct{
 double seconds,bytes[2][2];
 int32_t moves[2];}ended;double start[OXI_LANES];
+double empty;
 oxi_shunt_figure between;oxi_shunt_figure wake[OXI_LANES];oxi_shunt_figure works[OXI_LANES];
 double packing[2];
 oxi_shunt_figure packed[2];oxi_shunt_figure around;}oxi_shunt_rates;typedef struct oxi_shunt_touch{
@@ -2448,7 +2451,7 @@ double load_takes[2],save_takes[2];}oxi_shunt_known;
 typedef struct oxi_shunt_problem{int32_t node_count,item_count;const int32_t*first;
 const oxi_shunt_touch*touch;const double*seconds;
 const bool*again;const int32_t*order;oxi_shunt_known*known;oxi_shunt_known*other;
-uint64_t capacity,host_room;uint64_t cache_room;double least[OXI_LANES];
+uint64_t capacity,host_room;uint64_t cache_room;uint64_t ring[2];double least[OXI_LANES];
 double time_most;
 double begun,begun_work;
 double time_share;
@@ -2456,17 +2459,19 @@ bool fits;ox_recompute recompute;oxi_shunt_item*const*items;}oxi_shunt_problem;
 typedef struct oxi_shunt_order{int32_t slot_count,access_count;int32_t*slot;int32_t*first;int32_t*at;
 uint8_t*use;int32_t*access;int32_t*from;double*start;
 uint8_t*alone,*best_alone;uint8_t*crowded;}oxi_shunt_order;typedef enum oxi_shunt_action{OXI_ACT_NODE,
-OXI_ACT_LOAD,OXI_ACT_SAVE}oxi_shunt_action;
+OXI_ACT_LOAD,OXI_ACT_SAVE,OXI_ACT_READ,OXI_ACT_WRITE}oxi_shunt_action;
 typedef struct oxi_shunt_instruction{uint8_t action,lane;int32_t node,slot;int32_t item,segment;
-int32_t first,count;int32_t number;int32_t wait[OXI_LANES];double seconds,start;}oxi_shunt_instruction;
-typedef struct oxi_shunt_change{int32_t item;bool begins,dies;uint64_t place;}oxi_shunt_change;
-typedef struct oxi_shunt_segment{int32_t item,first,last;int32_t from;bool loads,saves,dies,stays;
-bool dirty;uint8_t lane;int32_t next;int32_t next_end;int32_t block;uint64_t place;}oxi_shunt_segment;
+int32_t first,count;int32_t number;int32_t wait[OXI_LANES];double seconds,start;
+uint64_t ring_at;bool staged;}oxi_shunt_instruction;typedef struct oxi_shunt_change{int32_t item;
+bool begins,dies;uint64_t place;}oxi_shunt_change;typedef struct oxi_shunt_segment{int32_t item,first,last;
+int32_t from;bool loads,saves,dies,stays;bool dirty;uint8_t lane;int32_t next;int32_t next_end;
+int32_t block;int32_t read;int32_t entry;bool begun,over;uint64_t place;}oxi_shunt_segment;
 typedef struct oxi_shunt_plan{uint64_t key[2];int64_t number;int64_t used_at;
 int32_t node_count,item_count,instruction_count,change_count,segment_count,slot_count;
 int32_t lane_count[OXI_LANES];oxi_shunt_instruction*instruction;oxi_shunt_change*change;
 oxi_shunt_known*known;oxi_shunt_segment*segment;double*seconds;
-size_t instruction_room,change_room,segment_room;uint64_t peak,pinned_bytes;int32_t crowded;double most;
+size_t instruction_room,change_room,segment_room;uint64_t peak,pinned_bytes;uint64_t ring[2];
+int32_t crowded;double most;
 double until;
 int32_t recomputed;int64_t runs;int32_t moved;bool whole;bool measured;double expected;
 double takes;
@@ -2482,13 +2487,16 @@ int64_t captures;int64_t forks;oxi_stream_mutex lock;ox_shunt_desc desc;ox_devic
 char*spill,*trace_path;size_t spill_bytes,trace_bytes;oxi_shunt_item items;oxi_shunt_node**nodes;
 size_t node_room;int64_t node_count,node_clock;oxi_shunt_chunk*chunks;bool closed;bool running,planned;
 oxi_shunt_item**table;size_t table_room;int32_t table_count;int64_t step_number,cut_pass;int64_t cut_from;
-uint64_t main_bytes,small_most;void*arena;oxi_shunt_residents resident[2];oxi_stream_mutex tiers;
-oxi_stream_mutex opening;ox_stream*stream;uint64_t device_in_use;double disk_moved_at;
+bool cuts_least;uint64_t main_bytes,small_most;void*arena;oxi_shunt_residents resident[2];
+oxi_stream_mutex tiers;oxi_stream_mutex opening;ox_stream*stream;uint64_t device_in_use;
+double disk_moved_at;
 oxi_shunt_rates rates;oxi_shunt_mean means[OXI_SHUNT_MEANS];oxi_shunt_plan*plans[OXI_SHUNT_PLANS];
 oxi_shunt_plan*last_plan;int64_t plans_made,ran_last;double packed_seconds[OXI_LANES];
 double lanes_seconds;
-int64_t lanes_runs;oxi_shunt_flight ahead[OXI_SHUNT_AHEAD];struct oxi_shunt_crew*crew;ox_shunt_stats stats;
-oxi_shunt_span*spans;size_t span_room,span_count;double origin;};
+int64_t lanes_runs;oxi_shunt_flight ahead[OXI_SHUNT_AHEAD];void*ring[2];ox_storage*ring_pinned[2];
+uint64_t ring_bytes[2];ox_storage**kept;size_t kept_room;int64_t kept_count;uint64_t kept_bytes;
+struct oxi_shunt_crew*crew;ox_shunt_stats stats;oxi_shunt_span*spans;size_t span_room,span_count;
+double origin;};
 static void oxi_shunt_spend(oxi_shunt_problem*p);static double oxi_shunt_spent(const oxi_shunt_problem*p);
 #endif
 /* >>stream/shunt/capture.c */
@@ -2738,6 +2746,7 @@ int length=snprintf(text,sizeof text,"%s, call %lld (%s): %.400s",s->name,(long 
 oxi_shunt_node_name(node),ox_error_text());
 if(length>0)memcpy(oxi_thread_error.text,text,sizeof text);}
 static void oxi_shunt_mean_put(ox_shunt*s,uint64_t key,double seconds);
+static bool oxi_shunt_mean_wants(ox_shunt*s,uint64_t key);
 static void oxi_shunt_span_put(ox_shunt*s,int lane,const char*name,double start,double end,uint64_t bytes);
 static void oxi_shunt_written(ox_shunt*s,oxi_shunt_item*item);
 static ox_status oxi_shunt_unlend(ox_shunt*s,oxi_shunt_item*item);
@@ -2751,8 +2760,11 @@ if(status!=OX_OK)return status;
 bool opened=oxi_shunt_headers_open(&h,node),profiled=oxi_profiling();status=opened?OX_OK:OX_ERR_NOMEM;
 oxi_speaker=NULL;bool clean=ox_error()==OX_OK;
 if(opened&&profiled)record=oxi_profile_record_of(&h.call,OXI_PROFILE_CALLS);
+bool waits=opened&&!s->compute->host&&oxi_shunt_mean_wants(s,node->shape_key);
+if(waits)status=s->compute->sync(s->compute);
 double start=oxi_now();
-if(opened)status=oxi_run_part(s->compute,&h.call,node->told);
+if(opened&&status==OX_OK)status=oxi_run_part(s->compute,&h.call,node->told);
+if(waits&&status==OX_OK)status=s->compute->sync(s->compute);
 double end=oxi_now();
 oxi_speaker=speaker;if(opened&&profiled&&status==OX_OK){record.start=start;
 record.seconds=end-start;oxi_profile_put(&record);}
@@ -2761,7 +2773,8 @@ for(int i=0;i<node->out_count;i++){const oxi_shunt_operand*o=&node->operand[node
 if(!o->item||(status!=OX_OK&&!o->item->valid))continue;
 oxi_shunt_written(s,o->item);(void)oxi_atomic_add(&o->item->storage->version,1);}
 if(status!=OX_OK)return status;
-s->stats.compute_seconds+=end-start;if(s->compute->host)oxi_shunt_mean_put(s,node->shape_key,end-start);
+s->stats.compute_seconds+=end-start;double took=end-start-(s->compute->host?0:s->rates.empty);
+if(s->compute->host||waits)oxi_shunt_mean_put(s,node->shape_key,took>1e-7?took:1e-7);
 oxi_shunt_span_put(s,OXI_LANE_COMPUTE,oxi_shunt_node_name(node),start,end,0);return OX_OK;}
 /* >>stream/shunt/tiers.c */
 static ox_status oxi_shunt_stream_open(ox_shunt*s){if(s->stream)return OX_OK;
@@ -2817,10 +2830,17 @@ oxi_shunt_item_room(item)%OXI_SHUNT_PAGE==0;}
 static void oxi_shunt_land(ox_shunt*s,oxi_shunt_item*item){oxi_error earlier;if(!item->flight)return;
 earlier.status=OX_OK;oxi_error_move(&earlier);item->valid=oxi_shunt_flight_end(s,item->flight)==OX_OK;
 item->flight=NULL;ox_error_clear();oxi_error_put_back(&earlier);}
-static void oxi_shunt_host_return(ox_shunt*s,void*memory,size_t bytes){oxi_free(memory,bytes);
+static void oxi_shunt_kept_put(ox_shunt*s,ox_storage*pinned);
+static void oxi_shunt_host_return(ox_shunt*s,void*memory,size_t bytes,ox_storage*pinned){if(pinned)
+oxi_shunt_kept_put(s,pinned);
+else
+oxi_free(memory,bytes);
 oxi_stream_take(&s->tiers);s->stats.host_bytes-=bytes;oxi_stream_give(&s->tiers);}
 static void oxi_shunt_host_drop(ox_shunt*s,oxi_shunt_item*item){if(!item->host)return;
-oxi_shunt_host_return(s,item->host,item->host_bytes);item->host=NULL;item->host_bytes=0;}
+oxi_shunt_host_return(s,item->host,item->host_bytes,item->pinned);item->host=NULL;item->pinned=NULL;
+item->host_bytes=0;}
+static void oxi_shunt_host_set(oxi_shunt_item*item,void*host,size_t bytes,ox_storage*pinned){
+item->host=host;item->host_bytes=bytes;item->pinned=pinned;}
 static void oxi_shunt_disk_drop(oxi_shunt_item*item){oxi_storage_release(item->disk);item->disk=NULL;
 item->disk_valid=item->file=false;item->disk_bytes=item->disk_at=0;}
 static void oxi_shunt_written(ox_shunt*s,oxi_shunt_item*item){item->valid=true;item->failed=false;
@@ -2842,12 +2862,13 @@ static void oxi_shunt_parts_drop(ox_shunt*s,oxi_shunt_item*item);
 static void oxi_shunt_item_forget(ox_shunt*s,oxi_shunt_item*item){oxi_shunt_parts_drop(s,item);
 if(item->storage&&oxi_shunt_is_planned(s))oxi_shunt_resident_remove(s,item);
 oxi_shunt_device_drop(s,item);oxi_shunt_host_drop(s,item);oxi_shunt_disk_drop(item);}
-static void*oxi_shunt_host_take(ox_shunt*s,size_t bytes){oxi_stream_take(&s->tiers);bool fits=
-s->stats.host_bytes<=s->desc.host_bytes&&bytes<=s->desc.host_bytes-s->stats.host_bytes;
+static void*oxi_shunt_pinned_new(ox_shunt*s,size_t bytes,ox_storage**pinned);
+static void*oxi_shunt_host_take(ox_shunt*s,size_t bytes,ox_storage**pinned){oxi_stream_take(&s->tiers);
+bool fits=s->stats.host_bytes<=s->desc.host_bytes&&bytes<=s->desc.host_bytes-s->stats.host_bytes;
 if(fits)s->stats.host_bytes+=bytes;
 if(s->stats.host_bytes>s->stats.host_peak)s->stats.host_peak=s->stats.host_bytes;
-oxi_stream_give(&s->tiers);void*memory=fits?oxi_try_alloc(bytes):NULL;
-if(fits&&!memory)oxi_shunt_host_return(s,NULL,bytes);
+oxi_stream_give(&s->tiers);void*memory=fits?oxi_shunt_pinned_new(s,bytes,pinned):NULL;
+if(fits&&!memory)oxi_shunt_host_return(s,NULL,bytes,NULL);
 return memory;}
 static ox_status oxi_shunt_disk_take(ox_shunt*s,oxi_shunt_item*item,size_t bytes){
 if(item->disk&&!item->file&&item->disk->bytes>=bytes)return OX_OK;
@@ -2863,8 +2884,9 @@ oxi_shunt_rate_put(s,OXI_LANE_UP,true,bytes,end-start);oxi_stream_take(&s->tiers
 s->stats.up_bytes+=(int64_t)bytes;oxi_stream_give(&s->tiers);}
 static ox_status oxi_shunt_put_copy(ox_shunt*s,oxi_shunt_item*item,const void*data,size_t bytes,
 size_t at,bool owns){double start=oxi_now();
-void*host=oxi_shunt_host_take(s,bytes);if(host){if(bytes>0)memcpy(host,data,bytes);
-oxi_shunt_host_drop(s,item);item->host=host;item->host_bytes=bytes;oxi_shunt_count_up(s,bytes,start);
+ox_storage*pinned=NULL;void*host=oxi_shunt_host_take(s,bytes,&pinned);if(host){
+if(bytes>0)memcpy(host,data,bytes);
+oxi_shunt_host_drop(s,item);oxi_shunt_host_set(item,host,bytes,pinned);oxi_shunt_count_up(s,bytes,start);
 return OX_OK;}
 ox_status status=oxi_shunt_disk_take(s,item,bytes+at);if(status==OX_OK)
 status=oxi_shunt_disk_move(s,item->disk,at,(char*)(uintptr_t)data,bytes,true,owns);
@@ -2877,18 +2899,23 @@ static bool oxi_shunt_packs(const ox_shunt*s,const oxi_shunt_item*item){
 return(item->packs||s->desc.compress&OX_COMPRESS_ALWAYS)&&oxi_shunt_may_pack(s,item);}
 static ox_status oxi_shunt_save_packed(ox_shunt*s,oxi_shunt_item*item,const void*data);
 static ox_status oxi_shunt_load_packed(ox_shunt*s,const oxi_shunt_item*item,const void*packed,void*out);
+static ox_status oxi_shunt_link_item(ox_shunt*s,const oxi_shunt_item*item,size_t at,char*host,
+size_t bytes,bool up);
+static ox_status oxi_shunt_save_off(ox_shunt*s,oxi_shunt_item*item);
+static ox_status oxi_shunt_load_on(ox_shunt*s,const oxi_shunt_item*item);
+static void oxi_shunt_count_down(ox_shunt*s,size_t bytes,double start);
 static void oxi_shunt_cache(ox_shunt*s,oxi_shunt_item*item){
 if(!item->valid||item->host||!item->disk_valid||item->packed!=OX_COMPRESSION_NONE)return;
-void*host=oxi_shunt_host_take(s,item->bytes);if(!host)return;
-double start=oxi_now();
-oxi_storage_plain(item->storage);
-if(s->compute->read(s->compute,item->storage->data,0,host,item->bytes)==OX_OK){item->host=host;
-item->host_bytes=item->bytes;oxi_shunt_count_up(s,item->bytes,start);return;}
-oxi_shunt_host_return(s,host,item->bytes);}
+ox_storage*pinned=NULL;char*host=(char*)oxi_shunt_host_take(s,item->bytes,&pinned);if(!host)return;
+oxi_storage_plain(item->storage);if(oxi_shunt_link_item(s,item,0,host,item->bytes,true)==OX_OK)
+oxi_shunt_host_set(item,host,item->bytes,pinned);
+else
+oxi_shunt_host_return(s,host,item->bytes,pinned);}
 static ox_status oxi_shunt_save(ox_shunt*s,oxi_shunt_item*item){
 if(!item->valid||oxi_shunt_has_copy(item))return OX_OK;
-ox_status status=OX_OK;oxi_storage_plain(item->storage);void*data=item->storage->data,*through=NULL;
-if(!s->compute->host){data=through=oxi_alloc(item->bytes);
+ox_status status=OX_OK;oxi_storage_plain(item->storage);
+if(!s->compute->host&&!oxi_shunt_packs(s,item))return oxi_shunt_save_off(s,item);
+void*data=item->storage->data,*through=NULL;if(!s->compute->host){data=through=oxi_alloc(item->bytes);
 status=data?s->compute->read(s->compute,item->storage->data,0,data,item->bytes):OX_ERR_NOMEM;}
 if(status==OX_OK)
 status=oxi_shunt_packs(s,item)?oxi_shunt_save_packed(s,item,data)
@@ -2899,11 +2926,8 @@ size_t bytes,bool owns){if(!item->host)
 return oxi_shunt_disk_move(s,item->disk,item->disk_at+offset,(char*)out,bytes,false,owns);
 double start=oxi_now();
 if(bytes>0)memcpy(out,(const char*)item->host+offset,bytes);
-double end=oxi_now();
-oxi_shunt_span_put(s,OXI_LANE_DOWN,"load",start,end,bytes);
-oxi_shunt_rate_put(s,OXI_LANE_DOWN,false,bytes,end-start);oxi_stream_take(&s->tiers);
-s->stats.down_bytes+=(int64_t)bytes;
-oxi_stream_give(&s->tiers);return OX_OK;}
+oxi_shunt_count_down(s,bytes,start);
+return OX_OK;}
 static ox_status oxi_shunt_fetch(ox_shunt*s,const oxi_shunt_item*item,void*out,bool owns){
 if(item->packed==OX_COMPRESSION_NONE)return oxi_shunt_get_copy(s,item,0,out,item->bytes,owns);
 size_t bytes=item->host?item->host_bytes:item->disk_bytes;void*packed=oxi_alloc(bytes);
@@ -2920,7 +2944,8 @@ memcpy(own->data,item->host,item->bytes);oxi_storage_release(item->storage);item
 item->lent=false;return OX_OK;}
 static ox_status oxi_shunt_load(ox_shunt*s,oxi_shunt_item*item){ox_status status;
 if(item->valid||!oxi_shunt_has_copy(item))return OX_OK;
-if(s->compute->host){status=oxi_shunt_fetch(s,item,item->storage->data,oxi_shunt_owns_pages(s,item));}else{
+if(s->compute->host){status=oxi_shunt_fetch(s,item,item->storage->data,oxi_shunt_owns_pages(s,item));
+}else if(item->packed==OX_COMPRESSION_NONE){status=oxi_shunt_load_on(s,item);}else{
 void*through=oxi_alloc(item->bytes);status=through?oxi_shunt_fetch(s,item,through,false):OX_ERR_NOMEM;
 if(status==OX_OK)
 status=s->compute->write(s->compute,item->storage->data,0,through,item->bytes);
@@ -2955,9 +2980,10 @@ if(item->valid){oxi_storage_plain(item->storage);
 return s->compute->read(s->compute,item->storage->data,offset,out,bytes);}
 if(!oxi_shunt_has_copy(item)){memset(out,0,bytes);
 return OX_OK;}
+ox_status status=s->compute->host?OX_OK:s->compute->sync(s->compute);if(status!=OX_OK)return status;
 if(item->packed==OX_COMPRESSION_NONE)return oxi_shunt_get_copy(s,item,offset,out,bytes,false);
 if(offset==0&&bytes==item->bytes)return oxi_shunt_fetch(s,item,out,false);
-void*all=oxi_alloc(item->bytes);ox_status status=all?oxi_shunt_fetch(s,item,all,false):OX_ERR_NOMEM;
+void*all=oxi_alloc(item->bytes);status=all?oxi_shunt_fetch(s,item,all,false):OX_ERR_NOMEM;
 if(status==OX_OK)memcpy(out,(const char*)all+offset,bytes);
 oxi_free(all,item->bytes);return status;}
 static ox_status oxi_shunt_item_write(ox_shunt*s,oxi_shunt_item*item,size_t offset,const void*data,
@@ -3101,6 +3127,141 @@ item->packed_shift};
 double start=oxi_now();
 ox_status status=oxi_shunt_unpack(&p,(const char*)packed,(float*)out);
 oxi_shunt_packing_put(s,item,false,oxi_now()-start);return status;}
+/* >>stream/shunt/lanes/staging.c */
+enum{OXI_SHUNT_PINNED_LEAST=64<<10,OXI_SHUNT_TILE=4<<20};
+static ox_storage*oxi_shunt_kept_take(ox_shunt*s,size_t bytes){ox_storage*found=NULL;
+oxi_stream_take(&s->tiers);for(int64_t i=s->kept_count-1;i>=0&&!found;i--){
+if(s->kept[i]->bytes!=bytes)continue;
+found=s->kept[i];s->kept[i]=s->kept[--s->kept_count];s->kept_bytes-=bytes;}
+oxi_stream_give(&s->tiers);return found;}
+static void oxi_shunt_kept_put(ox_shunt*s,ox_storage*pinned){oxi_stream_take(&s->tiers);
+void*grown=oxi_grow(s->kept,&s->kept_room,(size_t)s->kept_count+1,sizeof*s->kept,false);if(grown){
+s->kept=(ox_storage**)grown;s->kept[s->kept_count++]=pinned;s->kept_bytes+=pinned->bytes;}
+oxi_stream_give(&s->tiers);if(!grown)oxi_storage_release(pinned);}
+static void oxi_shunt_kept_trim(ox_shunt*s,uint64_t budget){bool any=false;for(;;){ox_storage*oldest=NULL;
+oxi_stream_take(&s->tiers);if(s->kept_count>0&&s->kept_bytes+s->stats.host_bytes>budget){oldest=s->kept[0];
+s->kept_count--;s->kept_bytes-=oldest->bytes;
+memmove(s->kept,s->kept+1,(size_t)s->kept_count*sizeof*s->kept);}
+oxi_stream_give(&s->tiers);if(!oldest)break;
+oxi_storage_release(oldest);any=true;}
+if(any)(void)oxi_pins_trim(s->compute);}
+static void*oxi_shunt_pinned_new(ox_shunt*s,size_t bytes,ox_storage**pinned){*pinned=NULL;
+if(!s->compute->host&&s->compute->copy_async&&bytes>=OXI_SHUNT_PINNED_LEAST){
+*pinned=oxi_shunt_kept_take(s,bytes);oxi_shunt_kept_trim(s,s->desc.host_bytes);
+if(!*pinned)*pinned=oxi_storage_pinned(s->compute,bytes);
+if(*pinned)return(*pinned)->data;}
+return oxi_try_alloc(bytes);}
+static ox_status oxi_shunt_link(ox_shunt*s,ox_storage*there,size_t at,char*host,size_t bytes,bool up){
+ox_device*d=s->compute;oxi_event done;
+if(bytes==0)return OX_OK;
+if(!d->copy_async)
+return up?d->read(d,there->data,at,host,bytes):d->write(d,there->data,at,host,bytes);
+const oxi_place device={d,there->data,at},memory={ox_cpu(),host,0};
+ox_status status=up?d->copy_async(d,&memory,&device,bytes,NULL,&done)
+:d->copy_async(d,&device,&memory,bytes,NULL,&done);
+return status==OX_OK?oxi_event_wait(&done):status;}
+static void oxi_shunt_count_down(ox_shunt*s,size_t bytes,double start){double end=oxi_now();
+oxi_shunt_span_put(s,OXI_LANE_DOWN,"load",start,end,bytes);
+oxi_shunt_rate_put(s,OXI_LANE_DOWN,false,bytes,end-start);oxi_stream_take(&s->tiers);
+s->stats.down_bytes+=(int64_t)bytes;
+oxi_stream_give(&s->tiers);}
+static ox_status oxi_shunt_link_item(ox_shunt*s,const oxi_shunt_item*item,size_t at,char*host,
+size_t bytes,bool up){double start=oxi_now();
+ox_status status=oxi_shunt_link(s,item->storage,at,host,bytes,up);
+if(status==OX_OK&&up)oxi_shunt_count_up(s,bytes,start);
+if(status==OX_OK&&!up)oxi_shunt_count_down(s,bytes,start);
+return status;}
+static size_t oxi_shunt_pages_of(size_t bytes){
+return(bytes+OXI_SHUNT_PAGE-1)/OXI_SHUNT_PAGE*OXI_SHUNT_PAGE;}
+static size_t oxi_shunt_disk_skew(const oxi_shunt_item*item){
+const oxi_stream_region*region=(const oxi_stream_region*)item->disk->data;
+return(size_t)((region->offset+item->disk_at)%OXI_SHUNT_PAGE);}
+typedef struct oxi_shunt_tiles{oxi_shunt_flight flight[2];char*memory[2];size_t tile;}oxi_shunt_tiles;
+static void oxi_shunt_tile_begin(const oxi_shunt_item*item,oxi_shunt_tiles*t,size_t k,bool write){
+size_t at=k*t->tile,bytes=item->bytes-at<t->tile?item->bytes-at:t->tile;
+oxi_shunt_flight_begin(&t->flight[k%2],item->disk,item->disk_at+at,t->memory[k%2],bytes,write,true,true);}
+static ox_status oxi_shunt_tile_end(ox_shunt*s,oxi_shunt_tiles*t,size_t k){
+return t->flight[k%2].stream?oxi_shunt_flight_end(s,&t->flight[k%2]):OX_OK;}
+static ox_status oxi_shunt_tiles_run(ox_shunt*s,const oxi_shunt_item*item,oxi_shunt_tiles*t,bool write){
+size_t count=(item->bytes+t->tile-1)/t->tile,ahead=write?0:2;ox_status status=OX_OK;
+for(size_t k=0;k<count&&k<ahead;k++)oxi_shunt_tile_begin(item,t,k,write);
+for(size_t k=0;k<count&&status==OX_OK;k++){
+size_t at=k*t->tile,bytes=item->bytes-at<t->tile?item->bytes-at:t->tile;status=oxi_shunt_tile_end(s,t,k);
+if(status==OX_OK)status=oxi_shunt_link_item(s,item,at,t->memory[k%2],bytes,write);
+if(status==OX_OK&&k+ahead<count)oxi_shunt_tile_begin(item,t,k+ahead,write);}
+for(size_t k=0;k<2;k++){ox_status ended=oxi_shunt_tile_end(s,t,count+k);
+if(status==OX_OK)status=ended;}
+return status;}
+static ox_status oxi_shunt_tiles_move(ox_shunt*s,const oxi_shunt_item*item,bool write){oxi_shunt_tiles t;
+memset(&t,0,sizeof t);
+t.tile=oxi_shunt_pages_of(item->bytes<OXI_SHUNT_TILE?item->bytes:(size_t)OXI_SHUNT_TILE);
+size_t each=t.tile+OXI_SHUNT_PAGE,room=2*each+OXI_SHUNT_PAGE;
+ox_storage*pinned=s->compute->copy_async?oxi_storage_pinned(s->compute,room):NULL;
+char*memory=pinned?(char*)pinned->data:(char*)oxi_alloc(room);if(!memory)return OX_ERR_NOMEM;
+char*page=memory+(OXI_SHUNT_PAGE-(uintptr_t)memory%OXI_SHUNT_PAGE)%OXI_SHUNT_PAGE;
+for(int k=0;k<2;k++)t.memory[k]=page+(size_t)k*each+oxi_shunt_disk_skew(item);
+ox_status status=oxi_shunt_tiles_run(s,item,&t,write);oxi_storage_release(pinned);
+if(!pinned)oxi_free(memory,room);
+return status;}
+static ox_status oxi_shunt_save_off(ox_shunt*s,oxi_shunt_item*item){ox_storage*pinned=NULL;
+char*host=(char*)oxi_shunt_host_take(s,item->bytes,&pinned);ox_status status;if(host){
+status=oxi_shunt_link_item(s,item,0,host,item->bytes,true);if(status==OX_OK)
+oxi_shunt_host_set(item,host,item->bytes,pinned);
+else
+oxi_shunt_host_return(s,host,item->bytes,pinned);
+return status;}
+status=oxi_shunt_disk_take(s,item,item->bytes);if(status!=OX_OK)return status;
+item->disk_at=0;status=oxi_shunt_tiles_move(s,item,true);item->disk_valid=status==OX_OK;
+item->disk_bytes=item->bytes;return status;}
+static ox_status oxi_shunt_load_on(ox_shunt*s,const oxi_shunt_item*item){
+return item->host?oxi_shunt_link_item(s,item,0,(char*)item->host,item->bytes,false)
+:oxi_shunt_tiles_move(s,item,false);}
+static void oxi_shunt_ring_drop(ox_shunt*s,int k){if(!s->ring[k])return;
+oxi_shunt_host_return(s,s->ring[k],(size_t)s->ring_bytes[k]+OXI_SHUNT_PAGE,s->ring_pinned[k]);
+s->ring[k]=NULL;s->ring_bytes[k]=0;}
+static void oxi_shunt_rings_open(ox_shunt*s,const uint64_t*bytes){for(int k=0;k<2;k++){
+if(bytes[k]<=s->ring_bytes[k])continue;
+oxi_shunt_ring_drop(s,k);
+s->ring[k]=oxi_shunt_host_take(s,(size_t)bytes[k]+OXI_SHUNT_PAGE,&s->ring_pinned[k]);
+if(s->ring[k])s->ring_bytes[k]=bytes[k];}}
+static char*oxi_shunt_ring_at(const ox_shunt*s,int k,uint64_t at){char*memory=(char*)s->ring[k];
+return memory+(OXI_SHUNT_PAGE-(uintptr_t)memory%OXI_SHUNT_PAGE)%OXI_SHUNT_PAGE+at;}
+static bool oxi_shunt_by_ring(const oxi_shunt_instruction*in){
+return in&&(in->action==OXI_ACT_READ||in->action==OXI_ACT_WRITE);}
+static char*oxi_shunt_read_to(const ox_shunt*s,const oxi_shunt_item*item,uint64_t at){
+return oxi_shunt_ring_at(s,0,at)+oxi_shunt_disk_skew(item);}
+static void oxi_shunt_ring_begin(const ox_shunt*s,const oxi_shunt_item*item,
+const oxi_shunt_instruction*in,oxi_shunt_flight*flight){bool reads=in->action==OXI_ACT_READ;
+size_t bytes=item->packed==OX_COMPRESSION_NONE?item->bytes:item->disk_bytes;
+if(reads&&s->ring[0]&&!item->host&&item->disk_valid&&!item->valid)
+oxi_shunt_flight_begin(flight,item->disk,item->disk_at,oxi_shunt_read_to(s,item,in->ring_at),
+bytes,false,true,false);
+else if(!reads&&item->staged)
+oxi_shunt_flight_begin(flight,item->disk,0,item->staged,item->bytes,true,true,false);}
+static ox_status oxi_shunt_ring_end(ox_shunt*s,oxi_shunt_item*item,const oxi_shunt_instruction*in,
+oxi_shunt_flight*flight){ox_status status=oxi_shunt_flight_end(s,flight);
+if(status!=OX_OK)return status;
+if(in->action==OXI_ACT_READ){item->staged=oxi_shunt_read_to(s,item,in->ring_at);
+return OX_OK;}
+item->staged=NULL;item->disk_valid=true;item->disk_bytes=item->bytes;item->disk_at=0;return OX_OK;}
+static ox_status oxi_shunt_load_staged(ox_shunt*s,oxi_shunt_item*item){
+char*from=item->staged,*through=NULL;ox_status status=OX_OK;item->staged=NULL;
+if(item->packed!=OX_COMPRESSION_NONE){through=(char*)oxi_alloc(item->bytes);
+status=through?oxi_shunt_load_packed(s,item,from,through):OX_ERR_NOMEM;}
+if(status==OX_OK)
+status=oxi_shunt_link_item(s,item,0,through?through:from,item->bytes,false);
+oxi_free(through,item->bytes);item->valid=status==OX_OK;return status;}
+static ox_status oxi_shunt_save_staged(ox_shunt*s,oxi_shunt_item*item,uint64_t at){
+if(!s->ring[1]||oxi_shunt_packs(s,item))return oxi_shunt_save(s,item);
+if(!item->valid||oxi_shunt_has_copy(item))return OX_OK;
+oxi_storage_plain(item->storage);ox_status status=oxi_shunt_disk_take(s,item,item->bytes);
+char*to=oxi_shunt_ring_at(s,1,at);
+if(status==OX_OK)status=oxi_shunt_link_item(s,item,0,to,item->bytes,true);
+if(status==OX_OK)item->staged=to;
+return status;}
+static void oxi_shunt_unstage(ox_shunt*s,oxi_shunt_item*item){const char*from=item->staged;
+item->staged=NULL;if(!from||item->valid||oxi_shunt_has_copy(item))return;
+if(oxi_shunt_put_copy(s,item,from,item->bytes,0,false)!=OX_OK)item->failed=true;}
 /* >>stream/shunt/plan/arena.c */
 static int oxi_shunt_part_of(const ox_shunt*s,uint64_t place){return place>=s->main_bytes;}
 static int64_t oxi_shunt_resident_from(const oxi_shunt_residents*list,uint64_t place){
@@ -3143,6 +3304,19 @@ item->valid=item->lent=false;return oxi_shunt_settle_at(s,item,place);}
 static ox_status oxi_shunt_lend_at(ox_shunt*s,oxi_shunt_item*item,uint64_t place){
 item->storage=oxi_storage_borrow(s->compute,item->host,item->bytes,NULL,NULL);item->valid=item->lent=true;
 return oxi_shunt_settle_at(s,item,place);}
+static bool oxi_shunt_is_free_for(const ox_shunt*s,const oxi_shunt_item*item,uint64_t place){
+const oxi_shunt_residents*list=&s->resident[oxi_shunt_part_of(s,place)];
+uint64_t end=place+oxi_shunt_item_room(item);int64_t at=oxi_shunt_resident_from(list,place);
+if(at>0&&oxi_shunt_end_of(list->item[at-1])>place)at--;
+for(;at<list->count&&list->item[at]->place<end;at++)
+if(list->item[at]!=item)return false;
+return true;}
+static ox_status oxi_shunt_shift(ox_shunt*s,oxi_shunt_item*item,uint64_t place){
+if(s->compute->host&&!item->lent){ox_storage*moved=oxi_shunt_storage_at(s,item,place);
+if(!moved)return ox_error()!=OX_OK?ox_error():OX_ERR_NOMEM;
+oxi_storage_plain(item->storage);memmove(moved->data,item->storage->data,item->bytes);
+oxi_storage_release(item->storage);item->storage=moved;}
+oxi_shunt_resident_remove(s,item);item->place=place;return oxi_shunt_resident_add(s,item);}
 static double oxi_shunt_move_seconds(const ox_shunt*s,size_t bytes,bool write);
 static double oxi_shunt_worth(const ox_shunt*s,const oxi_shunt_item*item){
 double cost=oxi_shunt_move_seconds(s,item->bytes,false);
@@ -3232,6 +3406,10 @@ return NULL;}
 static void oxi_shunt_mean_put(ox_shunt*s,uint64_t key,double seconds){
 oxi_shunt_mean*mean=key?oxi_shunt_mean_of(s,key):NULL;if(!mean)return;
 mean->key=key;oxi_shunt_figure_note(&mean->took,s->stats.steps,seconds,1);}
+static bool oxi_shunt_mean_wants(ox_shunt*s,uint64_t key){
+oxi_shunt_mean*mean=key&&oxi_shunt_is_planned(s)?oxi_shunt_mean_of(s,key):NULL;if(!mean)return false;
+if(mean->key==key)oxi_shunt_figure_fold(&mean->took,s->stats.steps);
+return mean->key!=key||mean->took.count+mean->took.second<2;}
 static double oxi_shunt_mean_seconds(ox_shunt*s,uint64_t key){
 oxi_shunt_mean*mean=key?oxi_shunt_mean_of(s,key):NULL;
 return mean&&mean->key==key?oxi_shunt_figure_of(&mean->took,s->stats.steps):0;}
@@ -3247,16 +3425,31 @@ if(oxi_apply_quiet(&call)!=OX_OK||device->sync(device)!=OX_OK)break;
 double seconds=oxi_now()-start;
 ox_release(call.out[0]);if(seconds<best)best=seconds;}
 return best>1e-9?best:1e-9;}
+static double oxi_shunt_time_square(ox_shunt*s,oxi_op op,int64_t side,int64_t most){
+double rate=1,empty=s->rates.empty;
+for(bool over=false;!over;side*=2){
+const double size=(double)side,amount=size*size*(op==OXI_OP_copy?8:2*size);
+ox_tensor*square=oxi_shunt_filled(s->compute,side,side);
+double seconds=oxi_shunt_time_call(s->compute,op,square,square);
+over=!square||seconds>4*empty||2*side>most;
+if(square||rate==1)rate=amount/(seconds>1.25*empty?seconds-empty:0.2*seconds);
+ox_release(square);}
+return rate;}
+static ox_status oxi_shunt_link(ox_shunt*s,ox_storage*there,size_t at,char*host,size_t bytes,bool up);
 static double oxi_shunt_time_link(ox_shunt*s,size_t bytes,bool up){
-void*device=NULL,*host=oxi_try_alloc(bytes);double best=1;
-if(host&&s->compute->alloc(s->compute,bytes,&device)==OX_OK){memset(host,1,bytes);
-for(int i=0;i<3;i++){double start=oxi_now();
-ox_status status=up?s->compute->read(s->compute,device,0,host,bytes)
-:s->compute->write(s->compute,device,0,host,bytes);
-if(status!=OX_OK)break;
+ox_storage*device=oxi_storage_new(s->compute,bytes);
+ox_storage*pinned=device&&s->compute->copy_async?oxi_storage_pinned(s->compute,bytes):NULL;
+char*host=pinned?(char*)pinned->data:(char*)oxi_try_alloc(bytes);double best=1;
+if(host)memset(host,1,bytes);
+for(int i=0;i<3&&host&&device;i++){double start=oxi_now();
+if(oxi_shunt_link(s,device,0,host,bytes,up)!=OX_OK)break;
 if(oxi_now()-start<best)best=oxi_now()-start;}
-s->compute->free(s->compute,device,bytes);}
-oxi_free(host,bytes);return best>1e-9?best:1e-9;}
+if(device)oxi_storage_release(device);
+if(pinned)
+oxi_storage_release(pinned);
+else
+oxi_free(host,bytes);
+return best>1e-9?best:1e-9;}
 static double oxi_shunt_slope(const double*seconds,const size_t*bytes){double slope=0;
 for(int i=1;i<3;i++){double one=(double)(bytes[i]-bytes[i-1])/(seconds[i]-seconds[i-1]);
 if(seconds[i]>seconds[i-1]&&one>slope)slope=one;}
@@ -3280,13 +3473,16 @@ static void oxi_shunt_calibrate(ox_shunt*s){static const size_t sizes[3]={1u<<20
 double seconds[2][3];
 oxi_error earlier;if(s->rates.known)return;
 earlier.status=OX_OK;oxi_error_move(&earlier);ox_scope scope=ox_scope_begin();s->rates.known=true;
-ox_tensor*square=oxi_shunt_filled(s->compute,384,384),*wide=oxi_shunt_filled(s->compute,1024,1024);
-s->rates.flops=2.0*384*384*384/oxi_shunt_time_call(s->compute,OXI_OP_matmul,square,square);
-s->rates.bytes=2.0*(4u<<20)/oxi_shunt_time_call(s->compute,OXI_OP_copy,wide,wide);for(int up=0;up<2;up++)
+if(!s->compute->host){ox_tensor*few=oxi_shunt_filled(s->compute,1,16);
+s->rates.empty=oxi_shunt_time_call(s->compute,OXI_OP_copy,few,few);}
+s->rates.flops=oxi_shunt_time_square(s,OXI_OP_matmul,384,2048);
+s->rates.bytes=oxi_shunt_time_square(s,OXI_OP_copy,1024,4096);for(int up=0;up<2;up++)
 for(int i=0;i<3;i++)seconds[up][i]=oxi_shunt_time_link(s,sizes[i],up!=0);
 s->rates.down=oxi_shunt_slope(seconds[0],sizes);
 s->rates.up=oxi_shunt_slope(seconds[1],sizes);s->rates.disk_read=1e9;s->rates.disk_write=8e8;
 s->rates.start[OXI_LANE_COMPUTE]=1e-6;s->rates.start[OXI_LANE_UP]=s->rates.start[OXI_LANE_DOWN]=2e-6;
+for(int up=0;up<2&&!s->compute->host;up++)
+s->rates.start[up?OXI_LANE_UP:OXI_LANE_DOWN]=oxi_shunt_time_link(s,4096,up!=0);
 s->rates.start[OXI_LANE_DISK]=5e-5;oxi_shunt_calibrate_packing(s);ox_scope_end(&scope);ox_error_clear();
 oxi_error_put_back(&earlier);}
 static void oxi_shunt_calibrate_disk(ox_shunt*s){static const size_t sizes[3]={1u<<20,4u<<20,16u<<20};
@@ -3543,7 +3739,7 @@ else
 high=middle;}
 return low;}
 typedef struct oxi_shunt_touches{int32_t*first;oxi_shunt_touch*touch;double*seconds;
-bool*again;int32_t count;}oxi_shunt_touches;
+bool*again;int32_t count;}oxi_shunt_touches;static uint64_t oxi_shunt_ring_room(uint64_t room);
 static void oxi_shunt_problem_close(oxi_shunt_problem*p,oxi_shunt_touches*t){
 size_t nodes=(size_t)p->node_count;oxi_shunt_unlist(t->first,nodes,sizeof*t->first);
 oxi_shunt_unlist(t->touch,(size_t)t->count,sizeof*t->touch);
@@ -3623,6 +3819,41 @@ for(int32_t n=0;first&&live&&n<p->node_count;n++){now+=live[n];
 if(now>most)most=now;}
 oxi_shunt_unlist(first,3*items,sizeof*first);oxi_shunt_unlist(live,nodes+1,sizeof*live);
 return most<p->host_room?p->host_room-most:0;}
+static uint64_t oxi_shunt_ring_size(const ox_shunt*s,uint64_t mean,uint64_t most){
+const uint64_t host=s->desc.host_bytes,part=4*mean<host/8?4*mean:host/8;
+const uint64_t bytes=part/OXI_SHUNT_PAGE*OXI_SHUNT_PAGE;return bytes>=most?bytes:most<=host/4?most:0;}
+static uint64_t oxi_shunt_ring_wants(const ox_shunt*s,int k,uint64_t bytes){
+if(bytes<=s->ring_bytes[k])return 0;
+return bytes-s->ring_bytes[k]+(s->ring_bytes[k]>0?0:OXI_SHUNT_PAGE);}
+static ox_status oxi_shunt_demote(ox_shunt*s,oxi_shunt_item*item){
+ox_status status=item->disk_valid?OX_OK:oxi_shunt_disk_take(s,item,item->bytes);
+if(status==OX_OK&&!item->disk_valid)
+status=oxi_shunt_disk_move(s,item->disk,0,(char*)item->host,item->bytes,true,false);
+if(status!=OX_OK)return status;
+if(!item->disk_valid)item->disk_at=0;
+item->disk_valid=true;item->disk_bytes=item->bytes;oxi_shunt_host_drop(s,item);return OX_OK;}
+static void oxi_shunt_rings_make_room(ox_shunt*s){uint64_t all=0,most=0,wants=0,count=0;oxi_error earlier;
+for(int32_t i=0;i<s->table_count&&!s->compute->host;i++){
+uint64_t room=s->table[i]->small?0:oxi_shunt_item_room(s->table[i]);all+=room;count+=room>0;
+if(room>0&&oxi_shunt_ring_room(room)>most)most=oxi_shunt_ring_room(room);}
+if(all<=s->main_bytes+s->desc.host_bytes)return;
+for(int k=0;k<2;k++)
+wants+=oxi_shunt_ring_wants(s,k,oxi_shunt_ring_size(s,all/count+OXI_SHUNT_PAGE,most));
+earlier.status=OX_OK;oxi_error_move(&earlier);
+for(int32_t i=0;i<s->table_count&&s->desc.host_bytes-s->stats.host_bytes<wants;i++){
+oxi_shunt_item*item=s->table[i];if(!item->host||item->small||item->packed!=OX_COMPRESSION_NONE)continue;
+if(oxi_shunt_demote(s,item)!=OX_OK)break;}
+ox_error_clear();oxi_error_put_back(&earlier);}
+static void oxi_shunt_ring_sizes(const ox_shunt*s,oxi_shunt_problem*p){
+uint64_t most[2]={0,0},all[2]={0,0},count[2]={0,0};
+for(int32_t t=0;t<p->first[p->node_count]&&!s->compute->host;t++){
+const oxi_shunt_known*k=&p->known[p->touch[t].item];uint64_t room=k->small?0:oxi_shunt_ring_room(k->room);
+for(int saves=0;saves<1 +p->touch[t].writes&&room>0;saves++){all[saves]+=room;
+count[saves]++;if(room>most[saves])most[saves]=room;}}
+for(int k=0;k<2;k++){if(count[k]==0)continue;
+uint64_t bytes=oxi_shunt_ring_size(s,all[k]/count[k],most[k]),wants=oxi_shunt_ring_wants(s,k,bytes);
+if(bytes==0||wants>p->host_room)continue;
+p->host_room-=wants;p->ring[k]=bytes>s->ring_bytes[k]?bytes:s->ring_bytes[k];}}
 static double oxi_shunt_search_seconds(const ox_shunt*s,const oxi_shunt_problem*p,double computes){
 double least=0.015 +2e-6*p->node_count,seconds=least+0.005*computes;
 if(s->desc.search_seconds>0)return s->desc.search_seconds;
@@ -3651,7 +3882,7 @@ t->first[n+1]=end;t->seconds[n]=oxi_shunt_node_seconds(s,s->nodes[n]);p->time_mo
 t->again[n]=oxi_shunt_may_repeat(s->nodes[n]);}
 p->first=t->first;p->touch=t->touch;p->seconds=t->seconds;p->again=t->again;p->capacity=s->main_bytes;
 p->host_room=s->desc.host_bytes>s->stats.host_bytes?s->desc.host_bytes-s->stats.host_bytes:0;
-p->cache_room=oxi_shunt_cache_room(p);p->recompute=s->desc.recompute;
+oxi_shunt_ring_sizes(s,p);p->cache_room=oxi_shunt_cache_room(p);p->recompute=s->desc.recompute;
 p->time_most=oxi_shunt_search_seconds(s,p,p->time_most);
 for(int lane=0;lane<OXI_LANES;lane++)p->least[lane]=s->rates.start[lane];
 return true;}
@@ -3710,7 +3941,8 @@ oxi_shunt_unlist(used,items,sizeof*used);oxi_shunt_order_close(&o,p);if(moves)re
 oxi_shunt_unlist(order,nodes,sizeof*order);return NULL;}
 /* >>stream/shunt/plan/place.c */
 enum{OXI_PACK_TIGHT=1,OXI_PACK_LATE=2,OXI_PACK_RING=4,OXI_PACK_APART=8,OXI_PACK_LONG=16};
-enum{OXI_PACK_NEXT=32,OXI_PACK_TURNS=64,OXI_PACKINGS=8};static const int oxi_shunt_packings[OXI_PACKINGS]={
+enum{OXI_PACK_NEXT=32,OXI_PACK_TURNS=64,OXI_PACK_SIDES=128,OXI_PACKINGS=8};
+enum{OXI_PACK_SIDES_AT=8,OXI_PACK_SIDES_MOST=20};static const int oxi_shunt_packings[OXI_PACKINGS]={
 0,OXI_PACK_TIGHT,OXI_PACK_RING,OXI_PACK_RING|OXI_PACK_TIGHT,OXI_PACK_APART,OXI_PACK_LONG,
 OXI_PACK_NEXT,OXI_PACK_TURNS};
 typedef struct oxi_shunt_choice{double pinned_part,capacity_part,dirty_weight;
@@ -3819,78 +4051,20 @@ for(int32_t i=0;i<p->item_count;i++){m.last[i]=m.stamp[i]=-1;
 for(int32_t a=o->first[i];a<o->first[i+1];a++)m.item_of[a]=i;}
 placed=oxi_shunt_min_walk(&m);}
 oxi_shunt_unlist(m.dirty,items,1);oxi_free(ints,(2*items+5*accesses+1)*sizeof*ints);return placed;}
-/* >>stream/shunt/plan/schedule.c */
+/* >>stream/shunt/plan/places.c */
 typedef struct oxi_shunt_block{uint64_t place,bytes;int32_t before,behind;int32_t bin,next,last;
 int32_t clock[OXI_LANES];double free_at;}oxi_shunt_block;
-enum{OXI_SHUNT_BINS=32};typedef struct oxi_shunt_schedule{const oxi_shunt_problem*p;
-const oxi_shunt_order*o;const uint8_t*keep;oxi_shunt_plan*plan;uint64_t*used;
+enum{OXI_SHUNT_BINS=32};typedef struct oxi_shunt_ring_entry{uint64_t at,end;int32_t over;
+}oxi_shunt_ring_entry;typedef struct oxi_shunt_ring{uint64_t bytes,head;oxi_shunt_ring_entry*entry;
+size_t room;int32_t first,count;}oxi_shunt_ring;typedef struct oxi_shunt_schedule{
+const oxi_shunt_problem*p;const oxi_shunt_order*o;const uint8_t*keep;oxi_shunt_plan*plan;uint64_t*used;
 int32_t*loads,*issues,*defines,*ends;int32_t*segment_of;uint8_t*tier;int32_t(*saved)[2];
 oxi_shunt_block*block;int32_t bin[OXI_SHUNT_BINS],open_count;int32_t*block_of;size_t block_room;
 int32_t block_count,spare;bool crowded;int32_t crowds;uint64_t placed;
 double*finish[OXI_LANES],lane_end[OXI_LANES];
-uint64_t host_left;int packing;bool turn;bool tight;}oxi_shunt_schedule;
-static oxi_shunt_segment*oxi_shunt_segment_add(oxi_shunt_schedule*s){oxi_shunt_plan*plan=s->plan;
-void*grown=oxi_grow(plan->segment,&plan->segment_room,(size_t)plan->segment_count+1,
-sizeof*plan->segment,false);
-if(!grown)return NULL;
-plan->segment=(oxi_shunt_segment*)grown;oxi_shunt_segment*made=&plan->segment[plan->segment_count++];
-memset(made,0,sizeof*made);return made;}
-static bool oxi_shunt_segments_of(oxi_shunt_schedule*s,int32_t i){const oxi_shunt_order*o=s->o;
-const oxi_shunt_known*k=&s->p->known[i];int32_t end=o->first[i+1];bool has_bytes=k->had;
-for(int32_t a=o->first[i],b;a<end;a=b+1){oxi_shunt_segment*g=oxi_shunt_segment_add(s);
-if(!g)return false;
-g->item=i;g->first=g->from=o->at[a];g->loads=has_bytes&&o->use[a]&1;for(b=a;;b++){
-if(o->use[b]&2)g->dirty=has_bytes=true;
-if(!s->keep[b]||b+1==end)break;}
-g->last=o->at[b];bool needed=oxi_shunt_needed_after(o,s->p,i,b);g->stays=needed&&s->keep[b];
-g->saves=needed&&!g->stays&&g->dirty;g->dies=b+1==end&&!k->held;}
-return true;}
-static bool oxi_shunt_segments(oxi_shunt_schedule*s){s->plan->segment_count=0;
-for(int32_t i=0;i<s->p->item_count;i++){if(oxi_shunt_is_apart(&s->p->known[i]))continue;
-if(!oxi_shunt_segments_of(s,i))return false;}
-for(int32_t g=0;g<s->plan->segment_count;g++){const oxi_shunt_segment*one=&s->plan->segment[g];
-uint64_t room=s->p->known[one->item].room;int32_t last=one->stays?s->o->slot_count-1:one->last;
-s->used[one->first]+=room;s->used[last+1]-=room;}
-for(int32_t j=0;j<s->o->slot_count;j++)s->used[j+1]+=s->used[j];
-for(int32_t j=0;j<s->o->slot_count;j++)
-if(s->used[j]>s->p->capacity-s->plan->pinned_bytes)return false;
-return true;}
-static bool oxi_shunt_is_late(const oxi_shunt_schedule*s,int32_t j){
-return j%256==255&&s->plan->until>0&&oxi_shunt_spent(s->p)>s->plan->until;}
-static int32_t oxi_shunt_slot_at(const oxi_shunt_order*o,double time){int32_t low=0,high=o->slot_count-1;
-while(low<high){int32_t middle=(low+high+1)/2;
-if(o->start[middle]<=time)
-low=middle;
-else
-high=middle-1;}
-return low;}
-static void oxi_shunt_list_segments(oxi_shunt_schedule*s){for(int32_t g=s->plan->segment_count-1;g>=0;g--){
-oxi_shunt_segment*one=&s->plan->segment[g];one->next_end=s->ends[one->last];s->ends[one->last]=g;
-int32_t*list=one->loads?&s->loads[one->first]:&s->defines[one->first];one->next=*list;*list=g;}}
-static void oxi_shunt_want(oxi_shunt_schedule*s){const oxi_shunt_order*o=s->o;double next[2];
-next[0]=next[1]=o->start[o->slot_count];for(int32_t j=o->slot_count-1;j>=0;j--)
-for(int32_t g=s->loads[j];g>=0;g=s->plan->segment[g].next){oxi_shunt_segment*one=&s->plan->segment[g];
-const oxi_shunt_known*k=&s->p->known[one->item];int lane=k->on_host?0:1;
-int32_t least=g>0&&one[-1].item==one->item?one[-1].last +1:0;
-next[lane]=(next[lane]<o->start[j]?next[lane]:o->start[j])-k->load[lane];
-one->block=next[lane]>0?oxi_shunt_slot_at(o,next[lane]):0;if(one->block<least)one->block=least;
-if(s->packing&OXI_PACK_LATE)one->block=j;}}
-static void oxi_shunt_prefetch(oxi_shunt_schedule*s){enum{STEPS=1<<22,FAR=512};
-uint64_t room=s->p->capacity-s->plan->pinned_bytes;int32_t before[2]={0,0},far=STEPS/(s->o->slot_count+1);
-if(far<FAR)far=FAR;
-oxi_shunt_list_segments(s);oxi_shunt_want(s);
-for(int32_t j=0;j<s->o->slot_count&&!oxi_shunt_is_late(s,j);j++)
-for(int32_t g=s->loads[j];g>=0;g=s->plan->segment[g].next){oxi_shunt_segment*one=&s->plan->segment[g];
-const oxi_shunt_known*k=&s->p->known[one->item];int32_t*last=&before[k->on_host?0:1],least=one->block;
-if(s->packing&OXI_PACK_RING&&*last>least)least=*last;
-if(least<j-far)least=j-far;
-while(one->from>least&&!s->o->alone[one->from-1]&&s->used[one->from-1]+k->room<=room)
-s->used[--one->from]+=k->room;
-if(one->from>*last)*last=one->from;}
-for(int32_t j=s->o->slot_count-1;j>=0;j--)
-for(int32_t g=s->loads[j],next;g>=0;g=next){oxi_shunt_segment*one=&s->plan->segment[g];
-next=one->next;one->next=s->issues[one->from];s->issues[one->from]=g;}}
-static bool oxi_shunt_block_free(const oxi_shunt_schedule*s,int32_t b){return b>=0&&s->block[b].bin>=0;}
+oxi_shunt_ring ring[2];int32_t read_slot,read_segment;uint64_t host_left;int packing;int32_t taken;
+bool tight;}oxi_shunt_schedule;static bool oxi_shunt_block_free(const oxi_shunt_schedule*s,int32_t b){
+return b>=0&&s->block[b].bin>=0;}
 static int oxi_shunt_bin_of(uint64_t bytes){int bin=1;for(bytes>>=12;bytes>0;bytes>>=1)bin++;
 return bin<OXI_SHUNT_BINS?bin:OXI_SHUNT_BINS-1;}
 static void oxi_shunt_block_unlist(oxi_shunt_schedule*s,int32_t b){const oxi_shunt_block*one=&s->block[b];
@@ -3936,7 +4110,7 @@ fit->left=fit->run_left=bytes-room;
 for(;s->tight&&oxi_shunt_block_free(s,b);b=s->block[b].behind)fit->run_left+=s->block[b].bytes;
 return true;}
 static bool oxi_shunt_fit_beats(const oxi_shunt_schedule*s,const oxi_shunt_fit*x,const oxi_shunt_fit*y){
-const int ends=OXI_PACK_APART|OXI_PACK_LONG|OXI_PACK_NEXT|OXI_PACK_TURNS;
+const int ends=OXI_PACK_APART|OXI_PACK_LONG|OXI_PACK_NEXT|OXI_PACK_TURNS|OXI_PACK_SIDES;
 if(s->packing&ends)return x->place<y->place;
 if(s->tight&&x->run_left!=y->run_left)return x->run_left<y->run_left;
 if(!s->tight&&x->free_at!=y->free_at)return x->free_at<y->free_at;
@@ -3974,15 +4148,19 @@ if(fit.free_at<now)fit.free_at=now;
 if(found&&(end?fit.place<best->place:!oxi_shunt_fit_beats(s,&fit,best)))continue;
 *best=fit;found=true;}
 return found;}
+static bool oxi_shunt_takes_end(const oxi_shunt_schedule*s,const oxi_shunt_segment*g){enum{LARGE=16};
+bool large=s->p->known[g->item].room>(s->p->capacity-s->plan->pinned_bytes)/LARGE;
+int packing=s->packing,slots=g->last-g->first;
+int side=packing>>(OXI_PACK_SIDES_AT+s->taken%OXI_PACK_SIDES_MOST)&1;
+return(packing&OXI_PACK_APART&&large)||(packing&OXI_PACK_LONG&&slots>1)||
+(packing&OXI_PACK_NEXT&&slots>0)||(packing&OXI_PACK_TURNS&&s->taken%2==1)||
+(packing&OXI_PACK_SIDES&&side==1);}
 static bool oxi_shunt_take_place(oxi_shunt_schedule*s,double now,oxi_shunt_segment*g,int32_t*clock){
-enum{LARGE=16};uint64_t room=s->p->known[g->item].room;
-bool large=room>(s->p->capacity-s->plan->pinned_bytes)/LARGE;int packing=s->packing,slots=g->last-g->first;
-bool end=(packing&OXI_PACK_APART&&large)||(packing&OXI_PACK_LONG&&slots>1)||
-(packing&OXI_PACK_NEXT&&slots>0)||(packing&OXI_PACK_TURNS&&s->turn);
-oxi_shunt_fit best;memset(&best,0,sizeof best);bool found=oxi_shunt_fit_best(s,0,end,room,now,false,&best);
+uint64_t room=s->p->known[g->item].room;bool end=oxi_shunt_takes_end(s,g);oxi_shunt_fit best;
+memset(&best,0,sizeof best);bool found=oxi_shunt_fit_best(s,0,end,room,now,false,&best);
 for(int bin=oxi_shunt_bin_of(room);bin<OXI_SHUNT_BINS;bin++)
 if(s->bin[bin]>=0)found=oxi_shunt_fit_best(s,bin,end,room,now,found,&best);
-s->block_of[g->item]=-1;s->placed+=room;s->turn=!s->turn;s->crowded=s->crowded||!found;
+s->block_of[g->item]=-1;s->placed+=room;s->taken++;s->crowded=s->crowded||!found;
 return!found||oxi_shunt_occupy(s,&best,end,room,g,clock);}
 static void oxi_shunt_block_merge(oxi_shunt_schedule*s,int32_t x,int32_t y){
 oxi_shunt_block*one=&s->block[x],*two=&s->block[y];one->bytes+=two->bytes;
@@ -3998,6 +4176,69 @@ oxi_shunt_block_merge(s,before,b);b=before;}
 int32_t behind=s->block[b].behind;if(oxi_shunt_block_free(s,behind)&&
 (many||(s->block[behind].free_at<=now&&s->block[b].free_at<=now)))
 oxi_shunt_block_merge(s,b,behind);}
+/* >>stream/shunt/plan/schedule.c */
+static oxi_shunt_segment*oxi_shunt_segment_add(oxi_shunt_schedule*s){oxi_shunt_plan*plan=s->plan;
+void*grown=oxi_grow(plan->segment,&plan->segment_room,(size_t)plan->segment_count+1,
+sizeof*plan->segment,false);
+if(!grown)return NULL;
+plan->segment=(oxi_shunt_segment*)grown;oxi_shunt_segment*made=&plan->segment[plan->segment_count++];
+memset(made,0,sizeof*made);return made;}
+static bool oxi_shunt_segments_of(oxi_shunt_schedule*s,int32_t i){const oxi_shunt_order*o=s->o;
+const oxi_shunt_known*k=&s->p->known[i];int32_t end=o->first[i+1];bool has_bytes=k->had;
+for(int32_t a=o->first[i],b;a<end;a=b+1){oxi_shunt_segment*g=oxi_shunt_segment_add(s);
+if(!g)return false;
+g->item=i;g->first=g->from=o->at[a];g->loads=has_bytes&&o->use[a]&1;for(b=a;;b++){
+if(o->use[b]&2)g->dirty=has_bytes=true;
+if(!s->keep[b]||b+1==end)break;}
+g->last=o->at[b];bool needed=oxi_shunt_needed_after(o,s->p,i,b);g->stays=needed&&s->keep[b];
+g->saves=needed&&!g->stays&&g->dirty;g->dies=b+1==end&&!k->held;}
+return true;}
+static bool oxi_shunt_segments(oxi_shunt_schedule*s){s->plan->segment_count=0;
+for(int32_t i=0;i<s->p->item_count;i++){if(oxi_shunt_is_apart(&s->p->known[i]))continue;
+if(!oxi_shunt_segments_of(s,i))return false;}
+for(int32_t g=0;g<s->plan->segment_count;g++){const oxi_shunt_segment*one=&s->plan->segment[g];
+uint64_t room=s->p->known[one->item].room;int32_t last=one->stays?s->o->slot_count-1:one->last;
+s->used[one->first]+=room;s->used[last+1]-=room;}
+for(int32_t j=0;j<s->o->slot_count;j++)s->used[j+1]+=s->used[j];
+for(int32_t j=0;j<s->o->slot_count;j++)
+if(s->used[j]>s->p->capacity-s->plan->pinned_bytes)return false;
+return true;}
+static bool oxi_shunt_is_late(const oxi_shunt_schedule*s,int32_t j){
+return j%256==255&&s->plan->until>0&&oxi_shunt_spent(s->p)>s->plan->until;}
+static int32_t oxi_shunt_slot_at(const oxi_shunt_order*o,double time){int32_t low=0,high=o->slot_count-1;
+while(low<high){int32_t middle=(low+high+1)/2;
+if(o->start[middle]<=time)
+low=middle;
+else
+high=middle-1;}
+return low;}
+static void oxi_shunt_list_segments(oxi_shunt_schedule*s){for(int32_t g=s->plan->segment_count-1;g>=0;g--){
+oxi_shunt_segment*one=&s->plan->segment[g];one->next_end=s->ends[one->last];s->ends[one->last]=g;
+int32_t*list=one->loads?&s->loads[one->first]:&s->defines[one->first];one->next=*list;*list=g;}}
+static void oxi_shunt_want(oxi_shunt_schedule*s){const oxi_shunt_order*o=s->o;double next[2];
+next[0]=next[1]=o->start[o->slot_count];for(int32_t j=o->slot_count-1;j>=0;j--)
+for(int32_t g=s->loads[j];g>=0;g=s->plan->segment[g].next){oxi_shunt_segment*one=&s->plan->segment[g];
+const oxi_shunt_known*k=&s->p->known[one->item];int lane=k->on_host||s->p->ring[0]>0?0:1;
+int32_t least=g>0&&one[-1].item==one->item?one[-1].last +1:0;
+next[lane]=(next[lane]<o->start[j]?next[lane]:o->start[j])-k->load[lane];
+one->block=next[lane]>0?oxi_shunt_slot_at(o,next[lane]):0;if(one->block<least)one->block=least;
+if(s->packing&OXI_PACK_LATE)one->block=j;}}
+static void oxi_shunt_prefetch(oxi_shunt_schedule*s){enum{STEPS=1<<22,FAR=512};
+uint64_t room=s->p->capacity-s->plan->pinned_bytes;int32_t before[2]={0,0},far=STEPS/(s->o->slot_count+1);
+if(far<FAR)far=FAR;
+oxi_shunt_list_segments(s);oxi_shunt_want(s);
+for(int32_t j=0;j<s->o->slot_count&&!oxi_shunt_is_late(s,j);j++)
+for(int32_t g=s->loads[j];g>=0;g=s->plan->segment[g].next){oxi_shunt_segment*one=&s->plan->segment[g];
+const oxi_shunt_known*k=&s->p->known[one->item];
+int32_t*last=&before[k->on_host||s->p->ring[0]>0?0:1],least=one->block;
+if(s->packing&OXI_PACK_RING&&*last>least)least=*last;
+if(least<j-far)least=j-far;
+while(one->from>least&&!s->o->alone[one->from-1]&&s->used[one->from-1]+k->room<=room)
+s->used[--one->from]+=k->room;
+if(one->from>*last)*last=one->from;}
+for(int32_t j=s->o->slot_count-1;j>=0;j--)
+for(int32_t g=s->loads[j],next;g>=0;g=next){oxi_shunt_segment*one=&s->plan->segment[g];
+next=one->next;one->next=s->issues[one->from];s->issues[one->from]=g;}}
 static double oxi_shunt_time_of(const oxi_shunt_schedule*s,const int32_t*wait){double time=0;
 for(int lane=0;lane<OXI_LANES;lane++)
 if(wait[lane]>0&&s->finish[lane][wait[lane]-1]>time)time=s->finish[lane][wait[lane]-1];
@@ -4013,9 +4254,11 @@ in->action=(uint8_t)action;in->lane=(uint8_t)lane;in->number=plan->lane_count[la
 memcpy(in->wait,wait,sizeof in->wait);in->seconds=seconds;in->start=oxi_shunt_time_of(s,in->wait);
 if(s->lane_end[lane]>in->start)in->start=s->lane_end[lane];
 s->lane_end[lane]=s->finish[lane][in->number]=in->start+seconds;return in;}
+static bool oxi_shunt_comes(const oxi_shunt_instruction*in){
+return in->action==OXI_ACT_LOAD||in->action==OXI_ACT_READ;}
 static oxi_shunt_instruction*oxi_shunt_emit_move(oxi_shunt_schedule*s,int action,int lane,
 const int32_t*wait,int32_t segment){int32_t item=s->plan->segment[segment].item,tier=lane==OXI_LANE_DISK;
-const oxi_shunt_known*k=&s->p->known[item];bool loads=action==OXI_ACT_LOAD;
+const oxi_shunt_known*k=&s->p->known[item];bool loads=action==OXI_ACT_LOAD||action==OXI_ACT_READ;
 oxi_shunt_instruction*in=oxi_shunt_emit(s,action,lane,wait,loads?k->load[tier]:k->save[tier]);
 if(!in)return NULL;
 in->item=item;in->segment=segment;s->plan->takes+=loads?k->load_takes[tier]:k->save_takes[tier];return in;}
@@ -4026,15 +4269,54 @@ sizeof*plan->change,false);
 if(!grown)return false;
 plan->change=(oxi_shunt_change*)grown;oxi_shunt_change*c=&plan->change[plan->change_count++];c->item=item;
 c->begins=begins;c->dies=dies;c->place=place;return true;}
+static uint64_t oxi_shunt_ring_room(uint64_t room){
+return(room+2*OXI_SHUNT_PAGE-1)/OXI_SHUNT_PAGE*OXI_SHUNT_PAGE;}
+static int32_t oxi_shunt_ring_take(oxi_shunt_ring*r,uint64_t room,int32_t*clock){
+bool turns=room>r->bytes-r->head;uint64_t at=turns?0:r->head,end=at+room;
+void*grown=oxi_grow(r->entry,&r->room,(size_t)r->count+1,sizeof*r->entry,false);if(!grown)return-1;
+r->entry=(oxi_shunt_ring_entry*)grown;for(;r->first<r->count;r->first++){
+const oxi_shunt_ring_entry*oldest=&r->entry[r->first];
+bool skipped=turns&&oldest->at>=r->head,apart=oldest->at>=end||oldest->end<=at;if(apart&&!skipped)break;
+if(oldest->over==0)return-1;
+if(oldest->over>*clock)*clock=oldest->over;}
+r->head=end;r->entry[r->count].at=at;r->entry[r->count].end=end;r->entry[r->count].over=0;
+return r->count++;}
+static bool oxi_shunt_may_stage(const oxi_shunt_schedule*s,int32_t item,bool saves){
+uint64_t bytes=s->p->ring[saves];return bytes>0&&oxi_shunt_ring_room(s->p->known[item].room)<=bytes;}
+static bool oxi_shunt_emit_read(oxi_shunt_schedule*s,int32_t g){
+int32_t clock[OXI_LANES]={0,0,0,0},i=s->plan->segment[g].item;
+if(s->saved[i][0]>=0)clock[s->saved[i][0]]=s->saved[i][1]+1;
+int32_t entry=
+oxi_shunt_ring_take(&s->ring[0],oxi_shunt_ring_room(s->p->known[i].room),&clock[OXI_LANE_DOWN]);
+if(entry<0)return false;
+oxi_shunt_instruction*in=oxi_shunt_emit_move(s,OXI_ACT_READ,OXI_LANE_DISK,clock,g);if(!in)return false;
+in->ring_at=s->ring[0].entry[entry].at;s->plan->segment[g].entry=entry;
+s->plan->segment[g].read=in->number+1;return true;}
+static void oxi_shunt_read_ahead(oxi_shunt_schedule*s){
+while(s->p->ring[0]>0&&s->read_slot<s->o->slot_count){int32_t g=s->read_segment;
+if(g<0)g=s->read_segment=s->issues[s->read_slot];
+if(g<0){s->read_slot++;
+continue;}
+const oxi_shunt_segment*one=&s->plan->segment[g];bool first=g==0||one[-1].item!=one->item;
+if(!one->begun&&one->read==0){if(!first&&!one[-1].over)return;
+bool reads=s->tier[one->item]==2&&oxi_shunt_may_stage(s,one->item,false);
+if(reads&&!oxi_shunt_emit_read(s,g))return;}
+s->read_segment=s->plan->segment[g].next;s->read_slot+=s->read_segment<0;}}
 static bool oxi_shunt_emit_load(oxi_shunt_schedule*s,int32_t g){int32_t clock[OXI_LANES]={0,0,0,0};
 oxi_shunt_segment*one=&s->plan->segment[g];int32_t i=one->item;
-if(s->saved[i][0]>=0)clock[s->saved[i][0]]=s->saved[i][1]+1;
+bool staged=s->tier[i]==2&&oxi_shunt_may_stage(s,i,false);
+if(staged&&one->read==0&&!oxi_shunt_emit_read(s,g))return false;
+if(staged)clock[OXI_LANE_DISK]=one->read;
+if(s->saved[i][0]>=0&&s->saved[i][1]>=clock[s->saved[i][0]])
+clock[s->saved[i][0]]=s->saved[i][1]+1;
 if(g>0&&one[-1].item==i)
 clock[OXI_LANE_COMPUTE]=one[-1].last +1;
-int lane=s->tier[i]==1?OXI_LANE_DOWN:OXI_LANE_DISK;
+int lane=s->tier[i]==1||staged?OXI_LANE_DOWN:OXI_LANE_DISK;
 if(!oxi_shunt_take_place(s,s->lane_end[lane],one,clock))return false;
 oxi_shunt_instruction*in=oxi_shunt_emit_move(s,OXI_ACT_LOAD,lane,clock,g);if(!in)return false;
-one->lane=(uint8_t)lane;one->block=in->number+1;s->segment_of[i]=g;return true;}
+in->staged=staged;if(staged)in->ring_at=s->ring[0].entry[one->entry].at;
+if(staged)s->ring[0].entry[one->entry].over=in->number+1;
+one->lane=(uint8_t)lane;one->begun=true;one->block=in->number+1;s->segment_of[i]=g;return true;}
 static bool oxi_shunt_emit_node(oxi_shunt_schedule*s,int32_t slot){
 int32_t clock[OXI_LANES]={0,0,0,0},node=s->o->slot[slot],first=s->plan->change_count;
 for(int32_t g=s->defines[slot];g>=0;g=s->plan->segment[g].next){oxi_shunt_segment*one=&s->plan->segment[g];
@@ -4052,13 +4334,25 @@ if(s->p->touch[t].writes)s->tier[i]=0;}
 oxi_shunt_instruction*in=oxi_shunt_emit(s,OXI_ACT_NODE,OXI_LANE_COMPUTE,clock,s->p->seconds[node]);
 if(!in)return false;
 in->node=node;in->slot=slot;in->first=first;return true;}
+static bool oxi_shunt_emit_save(oxi_shunt_schedule*s,int32_t g,int32_t*clock,double now){
+int32_t i=s->plan->segment[g].item,written[OXI_LANES]={0,0,0,0};int32_t entry=
+oxi_shunt_ring_take(&s->ring[1],oxi_shunt_ring_room(s->p->known[i].room),&clock[OXI_LANE_DISK]);
+if(entry<0)return false;
+oxi_shunt_instruction*in=oxi_shunt_emit_move(s,OXI_ACT_SAVE,OXI_LANE_UP,clock,g);if(!in)return false;
+in->staged=true;in->ring_at=s->ring[1].entry[entry].at;
+clock[OXI_LANE_UP]=written[OXI_LANE_UP]=in->number+1;double free_at=s->lane_end[OXI_LANE_UP];
+in=oxi_shunt_emit_move(s,OXI_ACT_WRITE,OXI_LANE_DISK,written,g);if(!in)return false;
+in->ring_at=s->ring[1].entry[entry].at;s->ring[1].entry[entry].over=in->number+1;s->tier[i]=2;
+s->saved[i][0]=OXI_LANE_DISK;s->saved[i][1]=in->number;oxi_shunt_leave_place(s,i,clock,free_at,now);
+return true;}
 static bool oxi_shunt_emit_end(oxi_shunt_schedule*s,int32_t g){int32_t clock[OXI_LANES]={0,0,0,0};
 oxi_shunt_segment*one=&s->plan->segment[g];const oxi_shunt_known*k=&s->p->known[one->item];
 if(one->stays)return true;
-clock[OXI_LANE_COMPUTE]=s->plan->lane_count[OXI_LANE_COMPUTE];
+one->over=true;clock[OXI_LANE_COMPUTE]=s->plan->lane_count[OXI_LANE_COMPUTE];
 double free_at=s->lane_end[OXI_LANE_COMPUTE],now=free_at;
 bool caches=k->caches&&!one->dirty&&!one->dies&&s->tier[one->item]==2&&k->room<=s->host_left;
 if(one->saves||caches){bool host=k->room<=s->host_left;
+if(!host&&oxi_shunt_may_stage(s,one->item,true))return oxi_shunt_emit_save(s,g,clock,now);
 int lane=host?OXI_LANE_UP:OXI_LANE_DISK;
 oxi_shunt_instruction*in=oxi_shunt_emit_move(s,OXI_ACT_SAVE,lane,clock,g);if(!in)return false;
 if(host)s->host_left-=k->room;
@@ -4095,9 +4389,11 @@ if(!oxi_shunt_emit_node(s,j))return false;
 int32_t node=s->plan->instruction_count-1;if(!oxi_shunt_emit_deaths(s,j))return false;
 for(int32_t g=s->ends[j];g>=0;g=s->plan->segment[g].next_end)
 if(!oxi_shunt_emit_end(s,g))return false;
+oxi_shunt_read_ahead(s);
 s->plan->instruction[node].count=s->plan->change_count-s->plan->instruction[node].first;return true;}
-static bool oxi_shunt_emit_all(oxi_shunt_schedule*s){for(int32_t j=0;j<s->o->slot_count;j++){
-bool emitted=oxi_shunt_emit_slot(s,j);if(s->crowded&&(!oxi_shunt_note_crowded(s,j)||!emitted))return false;
+static bool oxi_shunt_emit_all(oxi_shunt_schedule*s){oxi_shunt_read_ahead(s);
+for(int32_t j=0;j<s->o->slot_count;j++){bool emitted=oxi_shunt_emit_slot(s,j);
+if(s->crowded&&(!oxi_shunt_note_crowded(s,j)||!emitted))return false;
 if(!emitted)return false;
 if(oxi_shunt_takes_too_long(s,j)||oxi_shunt_is_late(s,j)){s->plan->crowded=-1;
 return false;}}
@@ -4118,7 +4414,9 @@ s->tier[i]=s->p->known[i].had?(s->p->known[i].on_host?1:2):0;}
 s->spare=-1;for(int bin=0;bin<OXI_SHUNT_BINS;bin++)s->bin[bin]=-1;
 if(oxi_shunt_block_new(s,-1,-1)<0)return false;
 s->block->place=s->plan->pinned_bytes;s->block->bytes=s->p->capacity-s->plan->pinned_bytes;
-oxi_shunt_block_open(s,0);s->host_left=s->p->host_room;return true;}
+oxi_shunt_block_open(s,0);s->host_left=s->p->host_room;s->read_segment=-1;
+for(int k=0;k<2;k++)s->ring[k].bytes=s->p->ring[k];
+return true;}
 static void oxi_shunt_schedule_close(oxi_shunt_schedule*s){
 size_t slots=(size_t)s->o->slot_count+1,items=(size_t)s->p->item_count;
 size_t most=2*((size_t)s->o->access_count+slots);oxi_shunt_unlist(s->used,slots,sizeof*s->used);
@@ -4126,7 +4424,8 @@ oxi_shunt_unlist(s->loads,4*slots,sizeof*s->loads);
 oxi_shunt_unlist(s->segment_of,2*items,sizeof*s->segment_of);oxi_shunt_unlist(s->tier,items,1);
 oxi_shunt_unlist(s->saved,items,sizeof*s->saved);
 for(int lane=0;lane<OXI_LANES;lane++)oxi_free(s->finish[lane],most*sizeof**s->finish);
-oxi_free(s->block,s->block_room*sizeof*s->block);}
+oxi_free(s->block,s->block_room*sizeof*s->block);
+for(int k=0;k<2;k++)oxi_free(s->ring[k].entry,s->ring[k].room*sizeof*s->ring[k].entry);}
 static bool oxi_shunt_schedule_run(const oxi_shunt_problem*p,const oxi_shunt_order*o,const uint8_t*keep,
 uint64_t pinned_bytes,int packing,oxi_shunt_plan*plan){oxi_shunt_schedule s;
 memset(&s,0,sizeof s);s.p=p;s.o=o;s.keep=keep;s.plan=plan;s.packing=packing;
@@ -4136,6 +4435,7 @@ plan->simulated=plan->takes=0;plan->crowded=-1;memset(o->crowded,0,(size_t)o->sl
 bool fits=oxi_shunt_schedule_open(&s)&&oxi_shunt_segments(&s);if(fits)oxi_shunt_prefetch(&s);
 fits=fits&&oxi_shunt_emit_all(&s);for(int lane=0;lane<OXI_LANES;lane++)
 if(s.lane_end[lane]>plan->simulated)plan->simulated=s.lane_end[lane];
+for(int k=0;k<2;k++)plan->ring[k]=s.ring[k].count>0?p->ring[k]:0;
 oxi_shunt_schedule_close(&s);return fits;}
 /* >>stream/shunt/plan/rematerialize.c */
 typedef struct oxi_shunt_repeat{int32_t node,before;double worth;}oxi_shunt_repeat;
@@ -4362,10 +4662,18 @@ written=written||o->use[b]&2;here=here&&(b==a||s->placing.keep[b]);dirty=dirty||
 for(int32_t b=a+1;b<o->first[i+1];b++)again=again||o->use[b]&2;
 if(dirty&&k->room>s->host_most&&(again||!k->had||!k->held))m->disk+=k->save[1];
 if(a+1<o->first[i+1]&&o->use[a+1]&1)oxi_shunt_moves_load(s,i,written,m);}
-static void oxi_shunt_walk_packings(oxi_shunt_search*s,oxi_shunt_gaps*gaps){
-for(int w=0;w<2*OXI_PACKINGS&&gaps->left>0;w++){
-s->packing=oxi_shunt_packings[w%OXI_PACKINGS]|(w>=OXI_PACKINGS?OXI_PACK_LATE:0);gaps->left--;
+static void oxi_shunt_walk_sides(oxi_shunt_search*s,oxi_shunt_gaps*gaps,bool late){
+enum{ALL=8,SOME=1<<(ALL-1)};int32_t places=s->trial->segment_count;int64_t improved=s->improved;
+for(int32_t w=1;w<SOME&&gaps->left>0&&s->improved==improved;w++){int32_t sides=w<<1;
+if(places<=ALL&&sides>=1<<places)break;
+if(places>ALL)sides=(int32_t)(oxi_shunt_mix(17,(uint64_t)w)>>44);
+s->packing=OXI_PACK_SIDES|(late?OXI_PACK_LATE:0)|sides<<OXI_PACK_SIDES_AT;gaps->left--;
 (void)oxi_shunt_run_trial(s);}}
+static void oxi_shunt_walk_packings(oxi_shunt_search*s,oxi_shunt_gaps*gaps){for(int late=0;late<2;late++){
+bool better=false,crowded=false;for(int w=0;w<OXI_PACKINGS&&gaps->left>0;w++){
+s->packing=oxi_shunt_packings[w]|(late?OXI_PACK_LATE:0);gaps->left--;bool is=oxi_shunt_run_trial(s);
+better=better||is;crowded=crowded||(!is&&s->trial->crowded>=0);}
+if(crowded&&!better)oxi_shunt_walk_sides(s,gaps,late==1);}}
 static void oxi_shunt_walk_gaps(oxi_shunt_search*s,oxi_shunt_gaps*gaps,int32_t from,oxi_shunt_moves moves){
 if(++gaps->walked%256==0&&oxi_shunt_is_over(s))gaps->left=0;
 if(gaps->left<=0||oxi_shunt_moves_least(&moves)>=oxi_shunt_too_long(s))return;
@@ -4415,7 +4723,9 @@ if(k==0&&s->rank_count>0&&pick&1){
 oxi_shunt_known*known=&s->p->known[s->rank[pick/2%(uint64_t)s->rank_count].item];
 known->pinned=!known->pinned;}else{s->placing.keep[gaps->access[pick%(uint64_t)gaps->count]]^=1;}}
 s->placing.pinned_bytes=oxi_shunt_pins_place(s->p);if(s->placing.pinned_bytes>s->p->capacity)continue;
-s->packing=oxi_shunt_packings[t%OXI_PACKINGS]|(t/OXI_PACKINGS%2?OXI_PACK_LATE:0);
+int packing=t%(OXI_PACKINGS+1),sides=(int)(s->random>>44)<<OXI_PACK_SIDES_AT;
+s->packing=(packing<OXI_PACKINGS?oxi_shunt_packings[packing]:OXI_PACK_SIDES|sides)|
+(t/(OXI_PACKINGS+1)%2?OXI_PACK_LATE:0);
 (void)oxi_shunt_run_trial(s);}}
 static void oxi_shunt_refine(oxi_shunt_search*s){enum{SUBSETS=5};
 bool better=s->found&&s->order.access_count<=OXI_SHUNT_FEW;
@@ -4589,7 +4899,7 @@ typedef struct oxi_shunt_timing{oxi_shunt_plan*plan;oxi_shunt_known*other;
 double*times,*lane[OXI_LANES],*left;
 oxi_shunt_slack*slack;int32_t count;}oxi_shunt_timing;
 static double oxi_shunt_pack_seconds(const oxi_shunt_known*k,const oxi_shunt_instruction*in){
-int tier=in->lane==OXI_LANE_DISK;return in->action==OXI_ACT_LOAD?k->load[tier]:k->save[tier];}
+int tier=in->lane==OXI_LANE_DISK;return oxi_shunt_comes(in)?k->load[tier]:k->save[tier];}
 static double oxi_shunt_pack_time(oxi_shunt_timing*t){oxi_shunt_plan*plan=t->plan;
 double end[OXI_LANES]={0,0,0,0};
 plan->simulated=plan->takes=0;for(int32_t k=0;k<plan->instruction_count;k++){
@@ -4599,7 +4909,7 @@ if(in->wait[lane]>0&&t->lane[lane][in->wait[lane]-1]>in->start)
 in->start=t->lane[lane][in->wait[lane]-1];
 if(in->action!=OXI_ACT_NODE){const oxi_shunt_known*known=&plan->known[in->item];
 int tier=in->lane==OXI_LANE_DISK;in->seconds=oxi_shunt_pack_seconds(known,in);
-plan->takes+=in->action==OXI_ACT_LOAD?known->load_takes[tier]:known->save_takes[tier];}
+plan->takes+=oxi_shunt_comes(in)?known->load_takes[tier]:known->save_takes[tier];}
 end[in->lane]=t->lane[in->lane][in->number]=in->start+in->seconds;
 if(end[in->lane]>plan->simulated)plan->simulated=end[in->lane];}
 return oxi_shunt_costs(plan);}
@@ -4648,7 +4958,7 @@ for(int lane=0;at&&lane<OXI_LANES;at+=plan->lane_count[lane++])t.lane[lane]=at;
 if(t.times&&t.left&&t.slack)oxi_shunt_pack_few(&t);
 oxi_shunt_unlist(t.times,all,sizeof*t.times);oxi_shunt_unlist(t.left,items,sizeof*t.left);
 oxi_shunt_unlist(t.slack,items,sizeof*t.slack);return plan;}
-/* >>stream/shunt/lanes.c */
+/* >>stream/shunt/lanes/lanes.c */
 #ifdef OX_NO_THREADS
 struct oxi_shunt_crew{int unused;};
 #else
@@ -4732,7 +5042,7 @@ if(s->crew->worker[lane].started)oxi_thread_join(s->crew->worker[lane].thread);
 #endif
 oxi_free(s->crew,sizeof*s->crew);
 s->crew=NULL;}
-/* >>stream/shunt/replay.c */
+/* >>stream/shunt/lanes/replay.c */
 typedef struct oxi_shunt_replay{ox_shunt*s;const oxi_shunt_plan*plan;int64_t done[OXI_LANES];
 const oxi_shunt_instruction*sleeps_for[OXI_LANES];double due_at[OXI_LANES];
 double waited,busy;
@@ -4792,10 +5102,12 @@ uint64_t place=r->plan->segment[in->segment].place;
 bool there=item->host&&item->packed==OX_COMPRESSION_NONE&&!item->valid;
 if(there&&oxi_shunt_may_lend(s,r->plan->known[in->item].kind))
 return oxi_shunt_lend_at(s,item,place);
-ox_status status=oxi_shunt_put_at(s,item,place);return status==OX_OK?oxi_shunt_load(s,item):status;}
+ox_status status=oxi_shunt_put_at(s,item,place);if(status!=OX_OK)return status;
+return item->staged?oxi_shunt_load_staged(s,item):oxi_shunt_load(s,item);}
 static ox_status oxi_shunt_do_save(oxi_shunt_replay*r,const oxi_shunt_instruction*in){
 if(r->plan->known[in->item].caches)oxi_shunt_cache(r->s,r->s->table[in->item]);
-ox_status status=oxi_shunt_save(r->s,r->s->table[in->item]);
+ox_status status=in->staged?oxi_shunt_save_staged(r->s,r->s->table[in->item],in->ring_at)
+:oxi_shunt_save(r->s,r->s->table[in->item]);
 if(status==OX_OK)oxi_shunt_leave(r->s,r->s->table[in->item],false);
 return status;}
 static ox_status oxi_shunt_gather(oxi_shunt_replay*r,const oxi_shunt_node*node){ox_shunt*s=r->s;
@@ -4824,7 +5136,10 @@ status=oxi_shunt_run_node(s,node);if(status!=OX_OK)return status;
 r->ran[in->node]=true;for(int32_t c=0;c<in->count;c++)
 if(!changes[c].begins)oxi_shunt_leave(s,s->table[changes[c].item],changes[c].dies);
 return OX_OK;}
-static ox_status oxi_shunt_do(oxi_shunt_replay*r,const oxi_shunt_instruction*in){
+static ox_status oxi_shunt_do(oxi_shunt_replay*r,const oxi_shunt_instruction*in){if(oxi_shunt_by_ring(in)){
+oxi_shunt_flight flight;memset(&flight,0,sizeof flight);
+oxi_shunt_ring_begin(r->s,r->s->table[in->item],in,&flight);
+return flight.stream?oxi_shunt_ring_end(r->s,r->s->table[in->item],in,&flight):OX_OK;}
 return in->action==OXI_ACT_NODE?oxi_shunt_do_node(r,in):in->action==OXI_ACT_LOAD?oxi_shunt_do_load(r,in)
 :oxi_shunt_do_save(r,in);}
 static void oxi_shunt_late_over(oxi_shunt_replay*r,int32_t item,ox_status status){oxi_shunt_replay_take(r);
@@ -4840,97 +5155,7 @@ if(!r->alone&&in->lane!=lane)continue;
 if(!oxi_shunt_await(r,in,lane))return;
 oxi_shunt_done(r,in->lane,oxi_shunt_do(r,in));}
 if(lane==OXI_LANE_COMPUTE)r->busy=oxi_now()-start-r->waited;}
-typedef struct oxi_shunt_disk_work{const oxi_shunt_instruction*in;int32_t item;oxi_shunt_flight flight;
-}oxi_shunt_disk_work;enum{OXI_SHUNT_FLIGHTS=4};typedef struct oxi_shunt_disk_lane{oxi_shunt_replay*r;
-oxi_shunt_disk_work work[OXI_SHUNT_FLIGHTS];int64_t begun,over;int32_t at,late;}oxi_shunt_disk_lane;
-typedef enum oxi_shunt_standing{OXI_STANDING_WAITS,OXI_STANDING_GOES,OXI_STANDING_FAILED
-}oxi_shunt_standing;
-static oxi_shunt_standing oxi_shunt_standing_of(oxi_shunt_replay*r,const oxi_shunt_instruction*in){
-oxi_shunt_replay_take(r);oxi_shunt_standing standing=r->failed?OXI_STANDING_FAILED
-:!in||oxi_shunt_is_due(r,in)?OXI_STANDING_GOES:OXI_STANDING_WAITS;
-oxi_shunt_replay_give(r);return standing;}
-static bool oxi_shunt_may_go(oxi_shunt_replay*r,const oxi_shunt_instruction*in){
-return oxi_shunt_standing_of(r,in)==OXI_STANDING_GOES;}
-static void oxi_shunt_work_end(oxi_shunt_disk_lane*d){
-oxi_shunt_disk_work*w=&d->work[d->over++%OXI_SHUNT_FLIGHTS];ox_shunt*s=d->r->s;
-oxi_shunt_item*item=s->table[w->item];
-ox_status status=w->flight.stream?oxi_shunt_move_end(s,item,&w->flight):OX_OK;
-if(status==OX_OK&&w->in&&w->in->action==OXI_ACT_SAVE)oxi_shunt_leave(s,item,false);
-if(w->in)
-oxi_shunt_done(d->r,OXI_LANE_DISK,status);
-else
-oxi_shunt_late_over(d->r,w->item,status);}
-static ox_status oxi_shunt_work_go(oxi_shunt_disk_lane*d,oxi_shunt_disk_work*w){ox_shunt*s=d->r->s;
-oxi_shunt_item*item=s->table[w->item];ox_status status=OX_OK;if(w->in&&w->in->action==OXI_ACT_SAVE)
-return oxi_shunt_has_copy(item)?OX_OK:oxi_shunt_save_begin(s,item,&w->flight);
-if(w->in)
-status=item->failed?oxi_shunt_lost(s):oxi_shunt_put_at(s,item,d->r->plan->segment[w->in->segment].place);
-if(status==OX_OK)oxi_shunt_load_begin(s,item,&w->flight);
-return status;}
-static void oxi_shunt_work_begin(oxi_shunt_disk_lane*d,const oxi_shunt_instruction*in,int32_t i){
-oxi_shunt_replay*r=d->r;ox_shunt*s=r->s;oxi_shunt_item*item=s->table[i];
-bool saves=in&&in->action==OXI_ACT_SAVE;bool plain=!saves?oxi_shunt_loads_plainly(s,item)&&!item->ahead
-:!r->plan->known[i].caches&&(oxi_shunt_has_copy(item)||oxi_shunt_saves_plainly(s,item));
-ox_status status=OX_OK;if(plain){oxi_shunt_disk_work*w=&d->work[d->begun%OXI_SHUNT_FLIGHTS];
-memset(w,0,sizeof*w);w->in=in;w->item=i;status=oxi_shunt_work_go(d,w);d->begun+=status==OX_OK;
-if(status==OX_OK)return;}
-while(d->over<d->begun)oxi_shunt_work_end(d);
-if(!plain)status=in?oxi_shunt_do(r,in):oxi_shunt_load(s,item);
-if(in)
-oxi_shunt_done(r,OXI_LANE_DISK,status);
-else
-oxi_shunt_late_over(r,i,status);}
-static bool oxi_shunt_disk_next(oxi_shunt_disk_lane*d,const oxi_shunt_instruction**in,int32_t*item){
-oxi_shunt_replay*r=d->r;const oxi_shunt_plan*plan=r->plan;
-while(d->at<plan->instruction_count&&plan->instruction[d->at].lane!=OXI_LANE_DISK)d->at++;
-*in=d->at<plan->instruction_count?&plan->instruction[d->at]:NULL;bool late=d->late<r->late_count;
-if(late&&*in){int32_t needed=(*in)->action==OXI_ACT_LOAD?plan->segment[(*in)->segment].first:0;
-late=r->late_slot[d->late]<=needed||!oxi_shunt_may_go(r,*in);}
-if(late)*in=NULL;
-if(!late&&!*in)return false;
-*item=late?r->late[d->late]:(*in)->item;return oxi_shunt_may_go(r,*in);}
-static int32_t oxi_shunt_free_after(const oxi_shunt_plan*plan,uint64_t place,uint64_t room){int32_t last=0;
-for(int32_t g=0;g<plan->segment_count;g++){const oxi_shunt_segment*one=&plan->segment[g];
-bool apart=one->place>=place+room||place>=one->place+plan->known[one->item].room;
-if(!apart&&one->last+1>last)last=one->last+1;}
-return last;}
-static bool oxi_shunt_meanwhile(oxi_shunt_replay*r,int32_t slots,oxi_shunt_item*const*begun,int count){
-oxi_shunt_instruction in;memset(&in,0,sizeof in);in.wait[OXI_LANE_COMPUTE]=slots;
-for(int i=0;i<count&&oxi_shunt_standing_of(r,&in)==OXI_STANDING_WAITS;)
-if(oxi_shunt_flight_step(begun[i]->flight))i++;
-return oxi_shunt_await(r,&in,OXI_LANE_DISK);}
-static bool oxi_shunt_place_is_free(ox_shunt*s,uint64_t place,uint64_t room){
-oxi_shunt_residents*list=&s->resident[0];oxi_stream_take(&s->tiers);
-int64_t at=oxi_shunt_resident_from(list,place);
-bool is_free=(at==list->count||list->item[at]->place>=place+room)&&
-(at==0||oxi_shunt_end_of(list->item[at-1])<=place);
-oxi_stream_give(&s->tiers);return is_free;}
-static void oxi_shunt_run_ahead(oxi_shunt_replay*r){ox_shunt*s=r->s;const oxi_shunt_plan*plan=r->plan;
-oxi_shunt_item*begun[OXI_SHUNT_AHEAD];int count=0;
-for(int32_t k=0;k<plan->instruction_count&&count<OXI_SHUNT_AHEAD;k++){
-const oxi_shunt_instruction*in=&plan->instruction[k];if(in->lane!=OXI_LANE_DISK)continue;
-oxi_shunt_item*item=s->table[in->item];bool waits=in->action!=OXI_ACT_LOAD;
-for(int lane=0;lane<OXI_LANES;lane++)waits=waits||in->wait[lane]>0;
-if(waits||s->ahead[count].stream)return;
-if(!item->held||!item->again)continue;
-uint64_t place=plan->segment[in->segment].place,room=plan->known[in->item].room;
-if(!oxi_shunt_meanwhile(r,oxi_shunt_free_after(plan,place,room),begun,count))return;
-if(item->storage||!oxi_shunt_loads_plainly(s,item)||!oxi_shunt_place_is_free(s,place,room))
-continue;
-if(oxi_shunt_put_at(s,item,place)!=OX_OK){ox_error_clear();
-return;}
-oxi_shunt_load_begin(s,item,&s->ahead[count]);s->ahead[count].unwatched=true;item->flight=&s->ahead[count];
-item->ahead=plan->number;item->ahead_index=in->item;begun[count++]=item;}
-(void)oxi_shunt_meanwhile(r,plan->lane_count[OXI_LANE_COMPUTE],begun,count);}
-static void oxi_shunt_disk_run(oxi_shunt_replay*r){oxi_shunt_disk_lane d;
-const oxi_shunt_instruction*in=NULL;int32_t item=0;memset(&d,0,sizeof d);d.r=r;for(;;){
-bool goes=d.begun-d.over<OXI_SHUNT_FLIGHTS&&oxi_shunt_disk_next(&d,&in,&item);if(goes){d.late+=in==NULL;
-d.at+=in!=NULL;oxi_shunt_work_begin(&d,in,item);}else if(d.over<d.begun){
-oxi_shunt_disk_work*first=&d.work[d.over%OXI_SHUNT_FLIGHTS];
-if(!first->flight.stream||oxi_shunt_flight_step(&first->flight))oxi_shunt_work_end(&d);
-}else if(oxi_shunt_has_failed(r)||(!in&&d.late==r->late_count)||!oxi_shunt_await(r,in,OXI_LANE_DISK)){
-break;}}
-if(r->repeats&&!oxi_shunt_has_failed(r))oxi_shunt_run_ahead(r);}
+static void oxi_shunt_disk_run(oxi_shunt_replay*r);
 #ifndef OX_NO_THREADS
 static double oxi_shunt_lane_moved(ox_shunt*s,int lane){double bytes=0;
 oxi_stream_take(&s->tiers);if(lane==OXI_LANE_DISK)oxi_shunt_disk_note(s,false);
@@ -4970,25 +5195,37 @@ const oxi_shunt_node*node=r->s->nodes[in->node];for(int i=0;i<node->in_count+nod
 const oxi_shunt_item*item=node->operand[i].item;if(!item||!r->awaited[item->index])continue;
 r->awaited[item->index]=false;r->late[count]=item->index;r->late_slot[count++]=in->slot;}}
 for(int32_t i=0;i<r->late_count;i++)r->awaited[r->late[i]]=true;}
-static ox_status oxi_shunt_settle_pins(ox_shunt*s,oxi_shunt_replay*r){const oxi_shunt_plan*plan=r->plan;
+static ox_status oxi_shunt_settle_others(ox_shunt*s,const oxi_shunt_plan*plan,bool moves){
 ox_status status=OX_OK;for(int64_t at=0;at<s->resident[0].count&&status==OX_OK;){
 oxi_shunt_item*item=s->resident[0].item[at];
 const oxi_shunt_known*k=item->mark==s->step_number?&plan->known[item->index]:NULL;
-bool stays=item->place>=plan->peak;if(k&&oxi_shunt_is_ahead(r->plan,item))
+bool stays=item->place>=plan->peak;if(k&&oxi_shunt_is_ahead(plan,item))
 stays=item->index==item->ahead_index;
 else if(k)
-stays=k->pinned&&k->place==item->place&&item->valid;
+stays=k->pinned&&item->valid&&(moves||k->place==item->place);
 if(stays)
 at++;
 else
 status=oxi_shunt_evict(s,item);}
+return status;}
+static ox_status oxi_shunt_shift_pins(ox_shunt*s,const oxi_shunt_plan*plan){ox_status status=OX_OK;
+for(bool moved=true;moved&&status==OX_OK;){moved=false;
+for(int32_t i=0;i<plan->item_count&&status==OX_OK;i++){const oxi_shunt_known*k=&plan->known[i];
+oxi_shunt_item*item=s->table[i];bool shifts=k->pinned&&item->storage&&item->valid&&item->place!=k->place&&
+!oxi_shunt_is_ahead(plan,item)&&oxi_shunt_is_free_for(s,item,k->place);
+if(!shifts)continue;
+status=oxi_shunt_shift(s,item,k->place);moved=true;}}
+return status;}
+static ox_status oxi_shunt_settle_pins(ox_shunt*s,oxi_shunt_replay*r){const oxi_shunt_plan*plan=r->plan;
+ox_status status=oxi_shunt_settle_others(s,plan,true);if(status==OX_OK)status=oxi_shunt_shift_pins(s,plan);
+if(status==OX_OK)status=oxi_shunt_settle_others(s,plan,false);
 for(int32_t i=0;i<plan->item_count&&status==OX_OK;i++){s->table[i]->kind=plan->known[i].kind;
 s->table[i]->packs=plan->known[i].packs;if(!plan->known[i].pinned||s->table[i]->storage)continue;
 status=oxi_shunt_put_at(s,s->table[i],plan->known[i].place);r->late[r->late_count++]=i;r->awaited[i]=true;}
 oxi_shunt_order_late(r);return status;}
 static void oxi_shunt_after_failure(oxi_shunt_replay*r){ox_shunt*s=r->s;
 for(int32_t i=0;i<s->table_count;i++){oxi_shunt_item*item=s->table[i];
-if(item->storage&&!item->valid)oxi_shunt_leave(s,item,false);}
+oxi_shunt_unstage(s,item);if(item->storage&&!item->valid)oxi_shunt_leave(s,item,false);}
 for(int64_t n=0;n<s->node_count;n++)
 if(!r->ran[n])oxi_shunt_not_run(s->nodes,n,n+1);}
 static ox_status oxi_shunt_replay_run(ox_shunt*s,const oxi_shunt_plan*plan){oxi_shunt_replay r;
@@ -4998,7 +5235,7 @@ r.late_slot=(int32_t*)oxi_shunt_list(items,sizeof*r.late_slot);
 r.awaited=(bool*)oxi_shunt_list(items,sizeof*r.awaited);r.ran=(bool*)oxi_shunt_list(nodes,sizeof*r.ran);
 bool clean=ox_error()==OX_OK;
 ox_status status=r.late&&r.late_slot&&r.awaited&&r.ran?oxi_shunt_arena_open(s):OX_ERR_NOMEM;
-if(status==OX_OK)status=oxi_shunt_settle_pins(s,&r);
+oxi_shunt_rings_open(s,plan->ring);if(status==OX_OK)status=oxi_shunt_settle_pins(s,&r);
 r.repeats=s->ran_last==plan->number;s->ran_last=plan->number;s->planned=true;if(status==OX_OK){
 double start=oxi_now(),computed=s->stats.compute_seconds;
 oxi_shunt_run_lanes(&r);s->lanes_seconds+=oxi_now()-start;s->lanes_runs++;if(!r.failed)
@@ -5014,7 +5251,7 @@ oxi_shunt_unlist(r.awaited,items,sizeof*r.awaited);oxi_shunt_unlist(r.ran,nodes,
 return status;}
 static double oxi_shunt_move_takes(ox_shunt*s,const oxi_shunt_plan*plan,const oxi_shunt_instruction*in,
 double due,double now,double*landed,oxi_shunt_told*told){const oxi_shunt_item*item=s->table[in->item];
-bool write=in->action==OXI_ACT_SAVE,packed=oxi_shunt_moves_packed(item,plan->known[in->item].packs);
+bool write=!oxi_shunt_comes(in),packed=oxi_shunt_moves_packed(item,plan->known[in->item].packs);
 uint64_t bytes=oxi_shunt_moved_bytes(s,item,packed);
 double work=packed?oxi_shunt_packing_seconds(s,item,write):0;
 if(!write&&oxi_shunt_is_ahead(plan,item)){
@@ -5068,7 +5305,8 @@ oxi_shunt_touches touches;oxi_shunt_plan*plan=NULL;size_t items=(size_t)s->table
 if(s->desc.host_bytes==0||s->stats.written_bytes+s->stats.read_bytes>0)
 oxi_shunt_calibrate_disk(s);
 oxi_shunt_give_back_cached(s);double start=oxi_now();
-oxi_shunt_classify(s);oxi_shunt_known*known=(oxi_shunt_known*)oxi_shunt_list(2*items,sizeof*known);
+oxi_shunt_classify(s);oxi_shunt_rings_make_room(s);
+oxi_shunt_known*known=(oxi_shunt_known*)oxi_shunt_list(2*items,sizeof*known);
 bool open=known&&oxi_shunt_problem_open(s,&p,&touches,known);if(open)plan=oxi_shunt_plan_pack(&p);
 if(known)oxi_shunt_problem_close(&p,&touches);
 oxi_shunt_unlist(known,2*items,sizeof*known);if(plan){plan->number=++s->plans_made;
@@ -5087,7 +5325,7 @@ if(!other)return plan;
 other->moved=plan->moved+1;other->runs=plan->runs;other->measured=plan->measured;
 oxi_shunt_plan_drop(s,plan);s->stats.revised++;return other;}
 bool moves=plan->lane_count[OXI_LANE_UP]+plan->lane_count[OXI_LANE_DOWN]+plan->lane_count[OXI_LANE_DISK]>0;
-if(plan->measured||++plan->runs<2||!s->compute->host)return plan;
+if(plan->measured||++plan->runs<2)return plan;
 plan->measured=true;bool same_disk=
 plan->lane_count[OXI_LANE_DISK]==0||(fabs(plan->disk_read/s->rates.disk_read-1)<0.2&&
 fabs(plan->disk_write/s->rates.disk_write-1)<0.2);
@@ -5111,6 +5349,101 @@ if(!plan)return OX_OK;
 s->last_plan=plan;oxi_shunt_resimulate(s,plan);s->stats.simulated_seconds+=plan->simulated;
 s->stats.bound_seconds+=plan->bound;s->stats.resident_bytes=plan->pinned_bytes;
 return oxi_shunt_replay_run(s,plan);}
+/* >>stream/shunt/lanes/disk.c */
+typedef struct oxi_shunt_disk_work{const oxi_shunt_instruction*in;int32_t item;oxi_shunt_flight flight;
+}oxi_shunt_disk_work;typedef struct oxi_shunt_disk_lane{oxi_shunt_replay*r;
+oxi_shunt_disk_work work[OXI_SHUNT_FLIGHTS];int64_t begun,over;int32_t at,late;}oxi_shunt_disk_lane;
+typedef enum oxi_shunt_standing{OXI_STANDING_WAITS,OXI_STANDING_GOES,OXI_STANDING_FAILED
+}oxi_shunt_standing;
+static oxi_shunt_standing oxi_shunt_standing_of(oxi_shunt_replay*r,const oxi_shunt_instruction*in){
+oxi_shunt_replay_take(r);oxi_shunt_standing standing=r->failed?OXI_STANDING_FAILED
+:!in||oxi_shunt_is_due(r,in)?OXI_STANDING_GOES:OXI_STANDING_WAITS;
+oxi_shunt_replay_give(r);return standing;}
+static bool oxi_shunt_may_go(oxi_shunt_replay*r,const oxi_shunt_instruction*in){
+return oxi_shunt_standing_of(r,in)==OXI_STANDING_GOES;}
+static void oxi_shunt_work_end(oxi_shunt_disk_lane*d){
+oxi_shunt_disk_work*w=&d->work[d->over++%OXI_SHUNT_FLIGHTS];ox_shunt*s=d->r->s;
+oxi_shunt_item*item=s->table[w->item];ox_status status=OX_OK;if(w->flight.stream)
+status=oxi_shunt_by_ring(w->in)?oxi_shunt_ring_end(s,item,w->in,&w->flight)
+:oxi_shunt_move_end(s,item,&w->flight);
+if(status==OX_OK&&w->in&&w->in->action==OXI_ACT_SAVE)oxi_shunt_leave(s,item,false);
+if(w->in)
+oxi_shunt_done(d->r,OXI_LANE_DISK,status);
+else
+oxi_shunt_late_over(d->r,w->item,status);}
+static ox_status oxi_shunt_work_go(oxi_shunt_disk_lane*d,oxi_shunt_disk_work*w){ox_shunt*s=d->r->s;
+oxi_shunt_item*item=s->table[w->item];ox_status status=OX_OK;if(oxi_shunt_by_ring(w->in)){
+oxi_shunt_ring_begin(s,item,w->in,&w->flight);return OX_OK;}
+if(w->in&&w->in->action==OXI_ACT_SAVE)
+return oxi_shunt_has_copy(item)?OX_OK:oxi_shunt_save_begin(s,item,&w->flight);
+if(w->in)
+status=item->failed?oxi_shunt_lost(s):oxi_shunt_put_at(s,item,d->r->plan->segment[w->in->segment].place);
+if(status==OX_OK)oxi_shunt_load_begin(s,item,&w->flight);
+return status;}
+static void oxi_shunt_work_begin(oxi_shunt_disk_lane*d,const oxi_shunt_instruction*in,int32_t i){
+oxi_shunt_replay*r=d->r;ox_shunt*s=r->s;oxi_shunt_item*item=s->table[i];
+bool saves=in&&in->action==OXI_ACT_SAVE;bool plain=!saves?oxi_shunt_loads_plainly(s,item)&&!item->ahead
+:!r->plan->known[i].caches&&(oxi_shunt_has_copy(item)||oxi_shunt_saves_plainly(s,item));
+plain=plain||oxi_shunt_by_ring(in);ox_status status=OX_OK;if(plain){
+oxi_shunt_disk_work*w=&d->work[d->begun%OXI_SHUNT_FLIGHTS];memset(w,0,sizeof*w);w->in=in;w->item=i;
+status=oxi_shunt_work_go(d,w);d->begun+=status==OX_OK;if(status==OX_OK)return;}
+while(d->over<d->begun)oxi_shunt_work_end(d);
+if(!plain)status=in?oxi_shunt_do(r,in):oxi_shunt_load(s,item);
+if(in)
+oxi_shunt_done(r,OXI_LANE_DISK,status);
+else
+oxi_shunt_late_over(r,i,status);}
+static bool oxi_shunt_disk_next(oxi_shunt_disk_lane*d,const oxi_shunt_instruction**in,int32_t*item){
+oxi_shunt_replay*r=d->r;const oxi_shunt_plan*plan=r->plan;
+while(d->at<plan->instruction_count&&plan->instruction[d->at].lane!=OXI_LANE_DISK)d->at++;
+*in=d->at<plan->instruction_count?&plan->instruction[d->at]:NULL;bool late=d->late<r->late_count;
+if(late&&*in){int32_t needed=oxi_shunt_comes(*in)?plan->segment[(*in)->segment].first:0;
+late=r->late_slot[d->late]<=needed||!oxi_shunt_may_go(r,*in);}
+if(late)*in=NULL;
+if(!late&&!*in)return false;
+*item=late?r->late[d->late]:(*in)->item;return oxi_shunt_may_go(r,*in);}
+static int32_t oxi_shunt_free_after(const oxi_shunt_plan*plan,uint64_t place,uint64_t room){int32_t last=0;
+for(int32_t g=0;g<plan->segment_count;g++){const oxi_shunt_segment*one=&plan->segment[g];
+bool apart=one->place>=place+room||place>=one->place+plan->known[one->item].room;
+if(!apart&&one->last+1>last)last=one->last+1;}
+return last;}
+static bool oxi_shunt_meanwhile(oxi_shunt_replay*r,int32_t slots,oxi_shunt_item*const*begun,int count){
+oxi_shunt_instruction in;memset(&in,0,sizeof in);in.wait[OXI_LANE_COMPUTE]=slots;
+for(int i=0;i<count&&oxi_shunt_standing_of(r,&in)==OXI_STANDING_WAITS;)
+if(oxi_shunt_flight_step(begun[i]->flight))i++;
+return oxi_shunt_await(r,&in,OXI_LANE_DISK);}
+static bool oxi_shunt_place_is_free(ox_shunt*s,uint64_t place,uint64_t room){
+oxi_shunt_residents*list=&s->resident[0];oxi_stream_take(&s->tiers);
+int64_t at=oxi_shunt_resident_from(list,place);
+bool is_free=(at==list->count||list->item[at]->place>=place+room)&&
+(at==0||oxi_shunt_end_of(list->item[at-1])<=place);
+oxi_stream_give(&s->tiers);return is_free;}
+static void oxi_shunt_run_ahead(oxi_shunt_replay*r){ox_shunt*s=r->s;const oxi_shunt_plan*plan=r->plan;
+oxi_shunt_item*begun[OXI_SHUNT_AHEAD];int count=0;
+for(int32_t k=0;k<plan->instruction_count&&count<OXI_SHUNT_AHEAD;k++){
+const oxi_shunt_instruction*in=&plan->instruction[k];if(in->lane!=OXI_LANE_DISK)continue;
+oxi_shunt_item*item=s->table[in->item];bool waits=in->action!=OXI_ACT_LOAD;
+for(int lane=0;lane<OXI_LANES;lane++)waits=waits||in->wait[lane]>0;
+if(waits||s->ahead[count].stream)return;
+if(!item->held||!item->again)continue;
+uint64_t place=plan->segment[in->segment].place,room=plan->known[in->item].room;
+if(!oxi_shunt_meanwhile(r,oxi_shunt_free_after(plan,place,room),begun,count))return;
+if(item->storage||!oxi_shunt_loads_plainly(s,item)||!oxi_shunt_place_is_free(s,place,room))
+continue;
+if(oxi_shunt_put_at(s,item,place)!=OX_OK){ox_error_clear();
+return;}
+oxi_shunt_load_begin(s,item,&s->ahead[count]);s->ahead[count].unwatched=true;item->flight=&s->ahead[count];
+item->ahead=plan->number;item->ahead_index=in->item;begun[count++]=item;}
+(void)oxi_shunt_meanwhile(r,plan->lane_count[OXI_LANE_COMPUTE],begun,count);}
+static void oxi_shunt_disk_run(oxi_shunt_replay*r){oxi_shunt_disk_lane d;
+const oxi_shunt_instruction*in=NULL;int32_t item=0;memset(&d,0,sizeof d);d.r=r;for(;;){
+bool goes=d.begun-d.over<OXI_SHUNT_FLIGHTS&&oxi_shunt_disk_next(&d,&in,&item);if(goes){d.late+=in==NULL;
+d.at+=in!=NULL;oxi_shunt_work_begin(&d,in,item);}else if(d.over<d.begun){
+oxi_shunt_disk_work*first=&d.work[d.over%OXI_SHUNT_FLIGHTS];
+if(!first->flight.stream||oxi_shunt_flight_step(&first->flight))oxi_shunt_work_end(&d);
+}else if(oxi_shunt_has_failed(r)||(!in&&d.late==r->late_count)||!oxi_shunt_await(r,in,OXI_LANE_DISK)){
+break;}}
+if(r->repeats&&!oxi_shunt_has_failed(r))oxi_shunt_run_ahead(r);}
 /* >>stream/shunt/dump.c */
 static const char**oxi_shunt_plan_names(const oxi_shunt_plan*plan){
 const char**names=(const char**)oxi_shunt_list((size_t)plan->node_count,sizeof*names);
@@ -5124,6 +5457,7 @@ fprintf(file,"%d calls, %d of them again; %d items, %d stays on the device\n"
 (int)plan->slot_count,(int)plan->recomputed,(int)plan->item_count,(int)plan->segment_count,
 1e3*plan->simulated,1e3*plan->compute,1e3*plan->bound,(unsigned long long)plan->peak,
 (unsigned long long)plan->pinned_bytes,"at ms","takes ms","lane")>0;
+static const char*const actions[]={"call","load","save","read","write"};
 for(int32_t i=0;i<plan->item_count&&ok;i++)
 if(plan->known[i].pinned)
 ok=fprintf(file,"%10s %10s  %-8s item %d at %llu, %llu bytes\n","","","pinned",(int)i,
@@ -5133,9 +5467,8 @@ ok=fprintf(file,"%10.3f %10.3f  %-8s ",1e3*in->start,1e3*in->seconds,oxi_shunt_l
 if(in->action==OXI_ACT_NODE)
 ok=ok&&fprintf(file,"call %d %s\n",(int)in->node,names[in->node])>0;
 else
-ok=ok&&fprintf(file,"%s item %d at %llu, %llu bytes, calls %d to %d\n",
-in->action==OXI_ACT_LOAD?"load":"save",(int)in->item,(unsigned long long)plan->segment[in->segment].place,
-(unsigned long long)plan->known[in->item].room,
+ok=ok&&fprintf(file,"%s item %d at %llu, %llu bytes, calls %d to %d\n",actions[in->action],(int)in->item,
+(unsigned long long)plan->segment[in->segment].place,(unsigned long long)plan->known[in->item].room,
 (int)plan->segment[in->segment].first,(int)plan->segment[in->segment].last)>0;}
 return ok;}
 enum{OXI_SHUNT_WIDE=1200,OXI_SHUNT_HIGH=400,OXI_SHUNT_LANE_HIGH=22,OXI_SHUNT_TIER_HIGH=70};
@@ -5214,8 +5547,8 @@ const size_t segments=(size_t)d->plan->segment_count;
 uint8_t(*lane)[2]=(uint8_t(*)[2])oxi_shunt_list(segments,sizeof*lane);
 oxi_shunt_wait*wait=(oxi_shunt_wait*)oxi_shunt_list(4*segments,sizeof*wait);bool ok=lane&&wait;
 for(int32_t i=0;i<d->plan->instruction_count&&ok;i++){
-const oxi_shunt_instruction*in=&d->plan->instruction[i];
-if(in->action!=OXI_ACT_NODE)lane[in->segment][in->action==OXI_ACT_SAVE]=in->lane;}
+const oxi_shunt_instruction*in=&d->plan->instruction[i];if(in->action!=OXI_ACT_NODE)
+lane[in->segment][!oxi_shunt_comes(in)]=in->staged?OXI_LANE_DISK:in->lane;}
 const size_t count=ok?oxi_shunt_draw_waits(d,(const uint8_t(*)[2])lane,wait):0;
 for(int tier=0;tier<2&&ok;tier++)ok=oxi_shunt_draw_tier(d,tier,wait,count);
 oxi_shunt_unlist(lane,segments,sizeof*lane);oxi_shunt_unlist(wait,4*segments,sizeof*wait);return ok;}
@@ -5365,7 +5698,9 @@ if(status==OX_OK)return part;
 part->held=false;oxi_shunt_item_settle(s,part);return NULL;}
 static ox_status oxi_shunt_split(ox_shunt*s,oxi_shunt_item*item,const int64_t*ends,int64_t count){
 oxi_shunt_item**part=(oxi_shunt_item**)oxi_calloc((size_t)count,sizeof*part);bool made=part!=NULL;
-size_t begin=0;for(int64_t k=0;k<count&&made;k++){size_t end=(size_t)ends[k];
+size_t begin=0;if(item->valid&&!item->lent&&!item->file){oxi_shunt_host_drop(s,item);
+oxi_shunt_disk_drop(item);}
+for(int64_t k=0;k<count&&made;k++){size_t end=(size_t)ends[k];
 part[k]=oxi_shunt_part_new(s,item,begin,end-begin);made=part[k]!=NULL;begin=end;}
 if(!made){oxi_shunt_part_list_free(s,part,(int32_t)count);
 return ox_error()!=OX_OK?ox_error():OX_ERR_NOMEM;}
@@ -5414,8 +5749,8 @@ if(item&&times==item->pending)own+=oxi_shunt_item_room(item);}
 return own>=room/4;}
 static bool oxi_shunt_is_cut_node(const ox_shunt*s,const oxi_shunt_node*node,bool*composite){
 *composite=false;uint64_t room=oxi_shunt_node_room(node,composite);
-return room>s->main_bytes||(*composite&&oxi_shunt_is_elementwise(node->op))||
-oxi_shunt_falls_apart(s,node,room);}
+if(room>s->main_bytes||s->cuts_least)return room>s->main_bytes;
+return(*composite&&oxi_shunt_is_elementwise(node->op))||oxi_shunt_falls_apart(s,node,room);}
 static bool oxi_shunt_wants_cut(const ox_shunt*s){bool wants=false,composite=false;
 for(int64_t n=0;n<s->node_count&&!wants&&oxi_shunt_is_planned(s);n++)
 wants=oxi_shunt_is_cut_node(s,s->nodes[n],&composite)||composite;
@@ -5664,15 +5999,20 @@ for(int64_t k=0;k<count;k++){bool composite;
 if(oxi_shunt_is_cut_node(s,nodes[k],&composite))continue;
 for(int i=0;i<nodes[k]->in_count+nodes[k]->out_count;i++)
 if(nodes[k]->operand[i].item)nodes[k]->operand[i].item->whole_at=s->cut_from+k+1;}}
+static bool oxi_shunt_cuts_less(ox_shunt*s,bool clean,ox_status status){
+if(status!=OX_ERR_NOMEM||!clean||s->cuts_least||s->node_count>0)return false;
+ox_error_clear();return s->cuts_least=true;}
 static ox_status oxi_shunt_step_cut(ox_shunt*s){oxi_shunt_node**nodes=s->nodes;size_t room=s->node_room;
-int64_t count=s->node_count,from=0,first=s->cut_from;ox_status status=OX_OK;s->nodes=NULL;s->node_room=0;
-oxi_shunt_note_whole(s,nodes,count);while(from<count&&status==OX_OK){oxi_shunt_cut*cuts;
-bool far;s->cut_from=first+from;int64_t end=oxi_shunt_cut_some(s,nodes,from,count,&cuts,&far);
-s->node_count=0;if(far){status=oxi_shunt_far_run(s,nodes[from]);
-if(status==OX_OK)oxi_shunt_node_over(s,nodes[from++]);
+int64_t count=s->node_count,from=0,first=s->cut_from;ox_status status=OX_OK;bool clean=ox_error()==OX_OK;
+s->nodes=NULL;s->node_room=0;oxi_shunt_note_whole(s,nodes,count);while(from<count&&status==OX_OK){
+oxi_shunt_cut*cuts;bool far;s->cut_from=first+from;
+int64_t end=oxi_shunt_cut_some(s,nodes,from,count,&cuts,&far);s->node_count=0;if(far){
+status=oxi_shunt_far_run(s,nodes[from]);if(status==OX_OK)oxi_shunt_node_over(s,nodes[from++]);
 continue;}
 status=oxi_shunt_cut_list(s,nodes,from,end,cuts,&from);if(status==OX_OK)
 status=oxi_shunt_step(s);
+else if(oxi_shunt_cuts_less(s,clean,status))
+status=OX_OK;
 else
 oxi_shunt_drop_nodes(s);}
 s->cut_from=first+count;oxi_shunt_not_run(nodes,from,count);
@@ -5845,7 +6185,8 @@ for(int i=0;i<OXI_SHUNT_PLANS;i++)oxi_shunt_plan_free(s->plans[i]);
 oxi_shunt_nodes_free(s,true);oxi_free(s->nodes,s->node_room*sizeof*s->nodes);
 oxi_free(s->table,s->table_room*sizeof*s->table);for(int part=0;part<2;part++)
 oxi_free(s->resident[part].item,s->resident[part].room*sizeof(oxi_shunt_item*));
-oxi_free(s->spans,s->span_room*sizeof*s->spans);
+oxi_free(s->spans,s->span_room*sizeof*s->spans);for(int k=0;k<2;k++)oxi_shunt_ring_drop(s,k);
+oxi_shunt_kept_trim(s,0);oxi_free(s->kept,s->kept_room*sizeof*s->kept);
 if(s->arena)s->compute->free(s->compute,s->arena,(size_t)s->desc.device_bytes);
 if(s->stream)(void)ox_device_close(ox_stream_device(s->stream));
 oxi_free(s->spill,s->spill_bytes);oxi_free(s->trace_path,s->trace_bytes);oxi_free(s,sizeof*s);}

@@ -584,7 +584,7 @@ typedef struct oxi_vk_pin{struct oxi_vk_pin*next;oxi_vk_block block;oxi_vk_chunk
 }oxi_vk_pin;typedef enum oxi_vk_direction{OXI_VK_UP,OXI_VK_DOWN}oxi_vk_direction;
 typedef struct oxi_vk_carried_piece{VkCommandPool pool;VkCommandBuffer commands;VkFence fence;
 int64_t serial;oxi_vk_direction way;char*out;uint64_t bytes;}oxi_vk_carried_piece;
-typedef struct oxi_vk_carrier{VkSemaphore computed,carried[OXI_VK_DIRECTIONS];
+typedef struct oxi_vk_carrier{VkSemaphore computed,carried[OXI_VK_DIRECTIONS];PFN_vkWaitSemaphores wait;
 oxi_vk_carried_piece piece[OXI_VK_STAGES+OXI_VK_DIRECT];oxi_vk_host_buffer staging;
 int64_t serial[OXI_VK_DIRECTIONS],done[OXI_VK_DIRECTIONS];
 int64_t ringed,direct;int64_t needed[OXI_VK_DIRECTIONS];int64_t waited[OXI_VK_DIRECTIONS];}oxi_vk_carrier;
@@ -26043,6 +26043,7 @@ for(int i=0;i<OXI_VK_STAGES+OXI_VK_DIRECT&&result==VK_SUCCESS;i++){
 result=oxi_vk_make_commands(d,d->transfer_family,&c->piece[i].pool,&c->piece[i].commands);
 if(result==VK_SUCCESS)result=d->vk.vkCreateFence(d->device,&fence,NULL,&c->piece[i].fence);}
 if(result!=VK_SUCCESS)return oxi_vk_check(d,result,"the queue for transfers");
+c->wait=(PFN_vkWaitSemaphores)d->host.vkGetDeviceProcAddr(d->device,"vkWaitSemaphores");
 return oxi_vk_host_buffer_make(d,OXI_VK_STAGES*OXI_VK_STAGE_BYTES,
 VK_BUFFER_USAGE_TRANSFER_SRC_BIT|VK_BUFFER_USAGE_TRANSFER_DST_BIT,
 VK_MEMORY_PROPERTY_HOST_CACHED_BIT,&c->staging);}
@@ -26274,10 +26275,28 @@ if(d->inherited)return true;
 oxi_lock_take(&d->lock);if(d->open&&!d->lost&&d->recording&&event->count[0]>d->serial){
 (void)oxi_vk_flush(d);(void)oxi_vk_submit(d);}
 bool over=!d->open||d->lost||oxi_vk_is_over(d,event);oxi_lock_give(&d->lock);return over;}
+static ox_status oxi_vk_sleep(oxi_vk_device*d,const oxi_event*event){const oxi_vk_carrier*c=&d->carrier;
+VkSemaphoreWaitInfo info;VkSemaphore semaphores[1 +OXI_VK_DIRECTIONS];
+uint64_t values[1 +OXI_VK_DIRECTIONS];memset(&info,0,sizeof info);
+info.sType=VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;
+if(event->count[0]>d->serial&&oxi_vk_submit(d)!=OX_OK)return ox_error();
+if(event->count[0]>d->done&&event->count[0]<=d->serial){semaphores[info.semaphoreCount]=c->computed;
+values[info.semaphoreCount++]=(uint64_t)event->count[0];}
+for(int way=0;way<OXI_VK_DIRECTIONS;way++){
+if(event->count[1 +way]<=c->done[way]||event->count[1 +way]>c->serial[way])continue;
+semaphores[info.semaphoreCount]=c->carried[way];
+values[info.semaphoreCount++]=(uint64_t)event->count[1 +way];}
+if(info.semaphoreCount==0)return OX_OK;
+info.pSemaphores=semaphores;info.pValues=values;oxi_lock_give(&d->lock);
+VkResult result=c->wait(d->device,&info,UINT64_MAX);oxi_lock_take(&d->lock);
+if(result!=VK_SUCCESS)return oxi_vk_check(d,result,"waiting");
+return d->open&&d->lost?oxi_vk_check_open(d):OX_OK;}
 static ox_status oxi_vk_event_wait(ox_device*self,const oxi_event*event){
 oxi_vk_device*d=(oxi_vk_device*)self;if(d->inherited)return oxi_vk_check_open(d);
 oxi_lock_take(&d->lock);ox_status status=OX_OK;if(d->open&&d->lost)status=oxi_vk_check_open(d);
 if(status==OX_OK&&d->open&&d->recording&&event->count[0]>d->serial)status=oxi_vk_flush(d);
+if(status==OX_OK&&d->open&&d->caps&OX_VULKAN_CAP_TRANSFER&&d->carrier.wait)
+status=oxi_vk_sleep(d,event);
 if(status==OX_OK&&d->open)status=oxi_vk_reach(d,event);
 oxi_lock_give(&d->lock);return status;}
 static oxi_peer oxi_vk_peer(ox_device*self,ox_device*other){
