@@ -193,7 +193,7 @@ static bool oxi_shunt_draw_tiers(const oxi_shunt_drawing *d) {
     for (int32_t i = 0; i < d->plan->instruction_count && ok; i++) {
         const oxi_shunt_instruction *in = &d->plan->instruction[i];
         if (in->action != OXI_ACT_NODE) /* of what goes by a ring, the disk's */
-            lane[in->segment][!oxi_shunt_comes(in)] = in->staged ? OXI_LANE_DISK : in->lane;
+            lane[in->segment][!oxi_shunt_comes(in)] = in->staged ? (int)OXI_LANE_DISK : (int)in->lane;
     }
     const size_t count = ok ? oxi_shunt_draw_waits(d, (const uint8_t(*)[2])lane, wait) : 0;
     for (int tier = 0; tier < 2 && ok; tier++) ok = oxi_shunt_draw_tier(d, tier, wait, count);
