@@ -212,6 +212,54 @@ static void test_close(bool has_run) {
     CHECK_MSG(ox_shunt_close(shunt) == OX_OK, "%s", ox_error_text());
 }
 
+/* A bad index among the GPU's own tensors, before a step whose calls are timed: it is told, and the step has
+ * its numbers. */
+static void test_others(void) {
+    ox_shunt_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.compute = gpu;
+    desc.device_bytes = 256 << 10;
+    desc.host_bytes = 1 << 20;
+    ox_shunt *shunt = ox_shunt_open(&desc);
+    OX_SCOPE {
+        ox_tensor *x = ox_to(ox_ones(OX_SHAPE(64, 64), OX_F32), ox_shunt_device(shunt));
+        ox_tensor *plain = ox_to(ox_ones(OX_SHAPE(64, 64), OX_F32), gpu);
+        (void)ox_item(ox_sum(ox_exp(x), OX_ALL_DIMS, false)); /* everything is open */
+        ox_tensor *sum = ox_sum(ox_add(x, x), OX_ALL_DIMS, false);
+        (void)ox_index_select(plain, 0, ox_to(ox_full(OX_SHAPE(4), 100, OX_I64), gpu));
+        (void)ox_item(sum);
+        CHECK_MSG(ox_error() == OX_ERR_INDEX && !strstr(ox_error_text(), "call"), "%s", ox_error_text());
+        ox_error_clear();
+        CHECK(ox_item(sum) == 2 * 64 * 64 && ox_error() == OX_OK);
+    }
+    CHECK(ox_shunt_close(shunt) == OX_OK);
+}
+
+/* What is given up stays pinned within the host's budget, also beside copies that are not worth pinning. */
+static void test_kept(void) {
+    enum { MANY = 28, SMALL = 560, MIB = 1 << 20 };
+    static ox_tensor *made[SMALL];
+    ox_shunt_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.compute = gpu;
+    desc.device_bytes = 4 * MIB;
+    desc.host_bytes = 32 * MIB;
+    ox_shunt *shunt = ox_shunt_open(&desc);
+    size_t before = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        int count = pass == 0 ? MANY : SMALL;
+        int64_t side = pass == 0 ? 512 : 112; /* a MiB each, then 49 KiB */
+        for (int i = 0; i < count; i++)
+            OX_SCOPE made[i] = ox_keep(ox_to(ox_ones(OX_SHAPE(side, side), OX_F32), ox_shunt_device(shunt)));
+        if (pass == 0) before = ox_memory_get_stats().bytes_in_use;
+        for (int i = 0; i < count && pass == 0; i++) ox_release(made[i]);
+    }
+    size_t now = ox_memory_get_stats().bytes_in_use;
+    CHECK_MSG(now < before + MANY * (size_t)MIB / 2, "%zu bytes, before %zu", now, before);
+    for (int i = 0; i < SMALL; i++) ox_release(made[i]);
+    CHECK(ox_shunt_close(shunt) == OX_OK);
+}
+
 int main(void) {
     enum { STEPS = 5 };
     double wanted[STEPS];
@@ -230,6 +278,8 @@ int main(void) {
     test_capture(192 << 10);
     test_close(false);
     test_close(true);
+    test_others();
+    test_kept();
     CHECK_MSG(ox_device_close(gpu) == OX_OK, "%s", ox_error_text());
     CHECK_MSG(ox_memory_get_stats().tensors == 0, "%lld tensors left",
               (long long)ox_memory_get_stats().tensors);

@@ -140,3 +140,12 @@ static ox_status oxi_shunt_run_node(ox_shunt *s, const oxi_shunt_node *node) {
     oxi_shunt_span_put(s, OXI_LANE_COMPUTE, oxi_shunt_node_name(node), start, end, 0);
     return OX_OK;
 }
+
+/* Where calls of the step are to be timed, what others gave the device before it is over first: an error of
+ * theirs is told, and is none of the step. */
+static void oxi_shunt_wait_for_others(ox_shunt *s) {
+    bool times = false;
+    for (int64_t n = 0; n < s->node_count && !s->compute->host && !times; n++)
+        times = oxi_shunt_mean_wants(s, s->nodes[n]->shape_key);
+    if (times) (void)s->compute->sync(s->compute);
+}

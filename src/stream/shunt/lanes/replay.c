@@ -587,6 +587,7 @@ static ox_status oxi_shunt_step_planned(ox_shunt *s, bool *planned) {
         for (int i = 0; i < s->nodes[n]->out_count; i++)
             if (s->nodes[n]->operand[s->nodes[n]->in_count + i].given) return OX_OK;
     if (!oxi_shunt_key(s, key)) return OX_ERR_NOMEM;
+    oxi_shunt_wait_for_others(s);
     oxi_shunt_plan *plan = oxi_shunt_plan_find(s, key);
     if (plan) {
         s->stats.replays++;

@@ -54,19 +54,18 @@ static void oxi_shunt_kept_trim(ox_shunt *s, uint64_t budget) {
         oxi_storage_release(oldest);
         any = true;
     }
-    if (any) (void)oxi_pins_trim(s->compute); /* or they would be kept there */
+    if (!any) return;
+    (void)oxi_pins_trim(s->compute); /* or they would be kept there, */
+    if (ox_memory_get_stats().bytes_cached > budget / 16) oxi_cache_empty(); /* or here */
 }
 
 /* Memory that counts already: pinned where that is worth it, and the device can. NULL: there is none. */
 static void *oxi_shunt_pinned_new(ox_shunt *s, size_t bytes, ox_storage **pinned) {
-    *pinned = NULL;
-    if (!s->compute->host && s->compute->copy_async && bytes >= OXI_SHUNT_PINNED_LEAST) {
-        *pinned = oxi_shunt_kept_take(s, bytes);
-        oxi_shunt_kept_trim(s, s->desc.host_bytes);
-        if (!*pinned) *pinned = oxi_storage_pinned(s->compute, bytes);
-        if (*pinned) return (*pinned)->data;
-    }
-    return oxi_try_alloc(bytes);
+    bool pins = !s->compute->host && s->compute->copy_async && bytes >= OXI_SHUNT_PINNED_LEAST;
+    *pinned = pins ? oxi_shunt_kept_take(s, bytes) : NULL;
+    if (!s->compute->host) oxi_shunt_kept_trim(s, s->desc.host_bytes);
+    if (pins && !*pinned) *pinned = oxi_storage_pinned(s->compute, bytes);
+    return *pinned ? (*pinned)->data : oxi_try_alloc(bytes);
 }
 
 /* ---- moves --------------------------------------------------------------------------------------------- */
