@@ -2776,6 +2776,10 @@ if(status!=OX_OK)return status;
 s->stats.compute_seconds+=end-start;double took=end-start-(s->compute->host?0:s->rates.empty);
 if(s->compute->host||waits)oxi_shunt_mean_put(s,node->shape_key,took>1e-7?took:1e-7);
 oxi_shunt_span_put(s,OXI_LANE_COMPUTE,oxi_shunt_node_name(node),start,end,0);return OX_OK;}
+static void oxi_shunt_wait_for_others(ox_shunt*s){bool times=false;
+for(int64_t n=0;n<s->node_count&&!s->compute->host&&!times;n++)
+times=oxi_shunt_mean_wants(s,s->nodes[n]->shape_key);
+if(times)(void)s->compute->sync(s->compute);}
 /* >>stream/shunt/tiers.c */
 static ox_status oxi_shunt_stream_open(ox_shunt*s){if(s->stream)return OX_OK;
 ox_stream_desc desc;memset(&desc,0,sizeof desc);
@@ -3144,13 +3148,14 @@ s->kept_count--;s->kept_bytes-=oldest->bytes;
 memmove(s->kept,s->kept+1,(size_t)s->kept_count*sizeof*s->kept);}
 oxi_stream_give(&s->tiers);if(!oldest)break;
 oxi_storage_release(oldest);any=true;}
-if(any)(void)oxi_pins_trim(s->compute);}
-static void*oxi_shunt_pinned_new(ox_shunt*s,size_t bytes,ox_storage**pinned){*pinned=NULL;
-if(!s->compute->host&&s->compute->copy_async&&bytes>=OXI_SHUNT_PINNED_LEAST){
-*pinned=oxi_shunt_kept_take(s,bytes);oxi_shunt_kept_trim(s,s->desc.host_bytes);
-if(!*pinned)*pinned=oxi_storage_pinned(s->compute,bytes);
-if(*pinned)return(*pinned)->data;}
-return oxi_try_alloc(bytes);}
+if(!any)return;
+(void)oxi_pins_trim(s->compute);if(ox_memory_get_stats().bytes_cached>budget/16)oxi_cache_empty();}
+static void*oxi_shunt_pinned_new(ox_shunt*s,size_t bytes,ox_storage**pinned){
+bool pins=!s->compute->host&&s->compute->copy_async&&bytes>=OXI_SHUNT_PINNED_LEAST;
+*pinned=pins?oxi_shunt_kept_take(s,bytes):NULL;
+if(!s->compute->host)oxi_shunt_kept_trim(s,s->desc.host_bytes);
+if(pins&&!*pinned)*pinned=oxi_storage_pinned(s->compute,bytes);
+return*pinned?(*pinned)->data:oxi_try_alloc(bytes);}
 static ox_status oxi_shunt_link(ox_shunt*s,ox_storage*there,size_t at,char*host,size_t bytes,bool up){
 ox_device*d=s->compute;oxi_event done;
 if(bytes==0)return OX_OK;
@@ -3472,6 +3477,7 @@ oxi_free(packed,oxi_shunt_packed_bytes(compression,COUNT));oxi_free(x,COUNT*size
 static void oxi_shunt_calibrate(ox_shunt*s){static const size_t sizes[3]={1u<<20,4u<<20,16u<<20};
 double seconds[2][3];
 oxi_error earlier;if(s->rates.known)return;
+if(!s->compute->host)(void)s->compute->sync(s->compute);
 earlier.status=OX_OK;oxi_error_move(&earlier);ox_scope scope=ox_scope_begin();s->rates.known=true;
 if(!s->compute->host){ox_tensor*few=oxi_shunt_filled(s->compute,1,16);
 s->rates.empty=oxi_shunt_time_call(s->compute,OXI_OP_copy,few,few);}
@@ -5339,7 +5345,7 @@ for(int64_t n=0;n<s->node_count;n++)
 for(int i=0;i<s->nodes[n]->out_count;i++)
 if(s->nodes[n]->operand[s->nodes[n]->in_count+i].given)return OX_OK;
 if(!oxi_shunt_key(s,key))return OX_ERR_NOMEM;
-oxi_shunt_plan*plan=oxi_shunt_plan_find(s,key);if(plan){s->stats.replays++;
+oxi_shunt_wait_for_others(s);oxi_shunt_plan*plan=oxi_shunt_plan_find(s,key);if(plan){s->stats.replays++;
 oxi_shunt_resimulate(s,plan);plan=oxi_shunt_plan_revise(s,plan,key);}else{plan=oxi_shunt_plan_new(s,key);
 s->stats.plans+=plan!=NULL;}
 *planned=plan!=NULL;if(!plan&&s->desc.raise)
@@ -5548,7 +5554,7 @@ uint8_t(*lane)[2]=(uint8_t(*)[2])oxi_shunt_list(segments,sizeof*lane);
 oxi_shunt_wait*wait=(oxi_shunt_wait*)oxi_shunt_list(4*segments,sizeof*wait);bool ok=lane&&wait;
 for(int32_t i=0;i<d->plan->instruction_count&&ok;i++){
 const oxi_shunt_instruction*in=&d->plan->instruction[i];if(in->action!=OXI_ACT_NODE)
-lane[in->segment][!oxi_shunt_comes(in)]=in->staged?OXI_LANE_DISK:in->lane;}
+lane[in->segment][!oxi_shunt_comes(in)]=in->staged?(int)OXI_LANE_DISK:(int)in->lane;}
 const size_t count=ok?oxi_shunt_draw_waits(d,(const uint8_t(*)[2])lane,wait):0;
 for(int tier=0;tier<2&&ok;tier++)ok=oxi_shunt_draw_tier(d,tier,wait,count);
 oxi_shunt_unlist(lane,segments,sizeof*lane);oxi_shunt_unlist(wait,4*segments,sizeof*wait);return ok;}

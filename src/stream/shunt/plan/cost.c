@@ -171,6 +171,7 @@ static void oxi_shunt_calibrate(ox_shunt *s) {
     double seconds[2][3];
     oxi_error earlier;
     if (s->rates.known) return;
+    if (!s->compute->host) (void)s->compute->sync(s->compute); /* what others did wrong there is told */
     earlier.status = OX_OK;
     oxi_error_move(&earlier);
     ox_scope scope = ox_scope_begin();
