@@ -2845,6 +2845,8 @@ oxi_shunt_host_return(s,item->host,item->host_bytes,item->pinned);item->host=NUL
 item->host_bytes=0;}
 static void oxi_shunt_host_set(oxi_shunt_item*item,void*host,size_t bytes,ox_storage*pinned){
 item->host=host;item->host_bytes=bytes;item->pinned=pinned;}
+static void oxi_shunt_disk_set(oxi_shunt_item*item,size_t bytes,size_t at){item->disk_valid=true;
+item->disk_bytes=bytes;item->disk_at=at;}
 static void oxi_shunt_disk_drop(oxi_shunt_item*item){oxi_storage_release(item->disk);item->disk=NULL;
 item->disk_valid=item->file=false;item->disk_bytes=item->disk_at=0;}
 static void oxi_shunt_written(ox_shunt*s,oxi_shunt_item*item){item->valid=true;item->failed=false;
@@ -2882,20 +2884,21 @@ if(status==OX_OK)item->disk=oxi_storage_new(ox_stream_device(s->stream),bytes);
 if(!item->disk)return ox_error()!=OX_OK?ox_error():OX_ERR_NOMEM;
 ox_device_stats now=ox_device_get_stats(ox_stream_device(s->stream));oxi_stream_take(&s->tiers);
 s->stats.disk_peak=now.bytes_peak;oxi_stream_give(&s->tiers);return OX_OK;}
-static void oxi_shunt_count_up(ox_shunt*s,size_t bytes,double start){double end=oxi_now();
-oxi_shunt_span_put(s,OXI_LANE_UP,"save",start,end,bytes);
-oxi_shunt_rate_put(s,OXI_LANE_UP,true,bytes,end-start);oxi_stream_take(&s->tiers);
-s->stats.up_bytes+=(int64_t)bytes;oxi_stream_give(&s->tiers);}
+static void oxi_shunt_count_link(ox_shunt*s,bool up,size_t bytes,double start){
+const int lane=up?OXI_LANE_UP:OXI_LANE_DOWN;double end=oxi_now();
+oxi_shunt_span_put(s,lane,up?"save":"load",start,end,bytes);oxi_shunt_rate_put(s,lane,up,bytes,end-start);
+oxi_stream_take(&s->tiers);*(up?&s->stats.up_bytes:&s->stats.down_bytes)+=(int64_t)bytes;
+oxi_stream_give(&s->tiers);}
 static ox_status oxi_shunt_put_copy(ox_shunt*s,oxi_shunt_item*item,const void*data,size_t bytes,
 size_t at,bool owns){double start=oxi_now();
 ox_storage*pinned=NULL;void*host=oxi_shunt_host_take(s,bytes,&pinned);if(host){
 if(bytes>0)memcpy(host,data,bytes);
-oxi_shunt_host_drop(s,item);oxi_shunt_host_set(item,host,bytes,pinned);oxi_shunt_count_up(s,bytes,start);
-return OX_OK;}
+oxi_shunt_host_drop(s,item);oxi_shunt_host_set(item,host,bytes,pinned);
+oxi_shunt_count_link(s,true,bytes,start);return OX_OK;}
 ox_status status=oxi_shunt_disk_take(s,item,bytes+at);if(status==OX_OK)
 status=oxi_shunt_disk_move(s,item->disk,at,(char*)(uintptr_t)data,bytes,true,owns);
-if(status!=OX_OK)return status;
-item->disk_valid=true;item->disk_bytes=bytes;item->disk_at=at;return OX_OK;}
+if(status==OX_OK)oxi_shunt_disk_set(item,bytes,at);
+return status;}
 static bool oxi_shunt_may_pack(const ox_shunt*s,const oxi_shunt_item*item){
 return s->desc.compression!=OX_COMPRESSION_NONE&&item->all_f32&&!item->small&&
 item->bytes%4==0&&s->desc.compress>>item->kind&1;}
@@ -2907,7 +2910,6 @@ static ox_status oxi_shunt_link_item(ox_shunt*s,const oxi_shunt_item*item,size_t
 size_t bytes,bool up);
 static ox_status oxi_shunt_save_off(ox_shunt*s,oxi_shunt_item*item);
 static ox_status oxi_shunt_load_on(ox_shunt*s,const oxi_shunt_item*item);
-static void oxi_shunt_count_down(ox_shunt*s,size_t bytes,double start);
 static void oxi_shunt_cache(ox_shunt*s,oxi_shunt_item*item){
 if(!item->valid||item->host||!item->disk_valid||item->packed!=OX_COMPRESSION_NONE)return;
 ox_storage*pinned=NULL;char*host=(char*)oxi_shunt_host_take(s,item->bytes,&pinned);if(!host)return;
@@ -2930,8 +2932,7 @@ size_t bytes,bool owns){if(!item->host)
 return oxi_shunt_disk_move(s,item->disk,item->disk_at+offset,(char*)out,bytes,false,owns);
 double start=oxi_now();
 if(bytes>0)memcpy(out,(const char*)item->host+offset,bytes);
-oxi_shunt_count_down(s,bytes,start);
-return OX_OK;}
+oxi_shunt_count_link(s,false,bytes,start);return OX_OK;}
 static ox_status oxi_shunt_fetch(ox_shunt*s,const oxi_shunt_item*item,void*out,bool owns){
 if(item->packed==OX_COMPRESSION_NONE)return oxi_shunt_get_copy(s,item,0,out,item->bytes,owns);
 size_t bytes=item->host?item->host_bytes:item->disk_bytes;void*packed=oxi_alloc(bytes);
@@ -2971,8 +2972,8 @@ return OX_OK;}
 static ox_status oxi_shunt_move_end(ox_shunt*s,oxi_shunt_item*item,oxi_shunt_flight*flight){
 bool write=flight->write;ox_status status=oxi_shunt_flight_end(s,flight);
 if(!write)item->valid=status==OX_OK;
-if(!write||status!=OX_OK)return status;
-item->disk_valid=true;item->disk_bytes=item->bytes;item->disk_at=item->skew;return OX_OK;}
+if(write&&status==OX_OK)oxi_shunt_disk_set(item,item->bytes,item->skew);
+return status;}
 static ox_status oxi_shunt_bring(ox_shunt*s,oxi_shunt_item*item,bool loads);
 static ox_status oxi_shunt_parts_move(ox_shunt*s,oxi_shunt_item*item,size_t offset,void*out,
 const void*data,size_t bytes);
@@ -3165,17 +3166,13 @@ const oxi_place device={d,there->data,at},memory={ox_cpu(),host,0};
 ox_status status=up?d->copy_async(d,&memory,&device,bytes,NULL,&done)
 :d->copy_async(d,&device,&memory,bytes,NULL,&done);
 return status==OX_OK?oxi_event_wait(&done):status;}
-static void oxi_shunt_count_down(ox_shunt*s,size_t bytes,double start){double end=oxi_now();
-oxi_shunt_span_put(s,OXI_LANE_DOWN,"load",start,end,bytes);
-oxi_shunt_rate_put(s,OXI_LANE_DOWN,false,bytes,end-start);oxi_stream_take(&s->tiers);
-s->stats.down_bytes+=(int64_t)bytes;
-oxi_stream_give(&s->tiers);}
 static ox_status oxi_shunt_link_item(ox_shunt*s,const oxi_shunt_item*item,size_t at,char*host,
 size_t bytes,bool up){double start=oxi_now();
 ox_status status=oxi_shunt_link(s,item->storage,at,host,bytes,up);
-if(status==OX_OK&&up)oxi_shunt_count_up(s,bytes,start);
-if(status==OX_OK&&!up)oxi_shunt_count_down(s,bytes,start);
+if(status==OX_OK)oxi_shunt_count_link(s,up,bytes,start);
 return status;}
+static char*oxi_shunt_first_page(void*memory){
+return(char*)memory+(OXI_SHUNT_PAGE-(uintptr_t)memory%OXI_SHUNT_PAGE)%OXI_SHUNT_PAGE;}
 static size_t oxi_shunt_pages_of(size_t bytes){
 return(bytes+OXI_SHUNT_PAGE-1)/OXI_SHUNT_PAGE*OXI_SHUNT_PAGE;}
 static size_t oxi_shunt_disk_skew(const oxi_shunt_item*item){
@@ -3203,7 +3200,7 @@ t.tile=oxi_shunt_pages_of(item->bytes<OXI_SHUNT_TILE?item->bytes:(size_t)OXI_SHU
 size_t each=t.tile+OXI_SHUNT_PAGE,room=2*each+OXI_SHUNT_PAGE;
 ox_storage*pinned=s->compute->copy_async?oxi_storage_pinned(s->compute,room):NULL;
 char*memory=pinned?(char*)pinned->data:(char*)oxi_alloc(room);if(!memory)return OX_ERR_NOMEM;
-char*page=memory+(OXI_SHUNT_PAGE-(uintptr_t)memory%OXI_SHUNT_PAGE)%OXI_SHUNT_PAGE;
+char*page=oxi_shunt_first_page(memory);
 for(int k=0;k<2;k++)t.memory[k]=page+(size_t)k*each+oxi_shunt_disk_skew(item);
 ox_status status=oxi_shunt_tiles_run(s,item,&t,write);oxi_storage_release(pinned);
 if(!pinned)oxi_free(memory,room);
@@ -3229,8 +3226,8 @@ if(bytes[k]<=s->ring_bytes[k])continue;
 oxi_shunt_ring_drop(s,k);
 s->ring[k]=oxi_shunt_host_take(s,(size_t)bytes[k]+OXI_SHUNT_PAGE,&s->ring_pinned[k]);
 if(s->ring[k])s->ring_bytes[k]=bytes[k];}}
-static char*oxi_shunt_ring_at(const ox_shunt*s,int k,uint64_t at){char*memory=(char*)s->ring[k];
-return memory+(OXI_SHUNT_PAGE-(uintptr_t)memory%OXI_SHUNT_PAGE)%OXI_SHUNT_PAGE+at;}
+static char*oxi_shunt_ring_at(const ox_shunt*s,int k,uint64_t at){
+return oxi_shunt_first_page(s->ring[k])+at;}
 static bool oxi_shunt_by_ring(const oxi_shunt_instruction*in){
 return in&&(in->action==OXI_ACT_READ||in->action==OXI_ACT_WRITE);}
 static char*oxi_shunt_read_to(const ox_shunt*s,const oxi_shunt_item*item,uint64_t at){
@@ -3248,7 +3245,7 @@ oxi_shunt_flight*flight){ox_status status=oxi_shunt_flight_end(s,flight);
 if(status!=OX_OK)return status;
 if(in->action==OXI_ACT_READ){item->staged=oxi_shunt_read_to(s,item,in->ring_at);
 return OX_OK;}
-item->staged=NULL;item->disk_valid=true;item->disk_bytes=item->bytes;item->disk_at=0;return OX_OK;}
+item->staged=NULL;oxi_shunt_disk_set(item,item->bytes,0);return OX_OK;}
 static ox_status oxi_shunt_load_staged(ox_shunt*s,oxi_shunt_item*item){
 char*from=item->staged,*through=NULL;ox_status status=OX_OK;item->staged=NULL;
 if(item->packed!=OX_COMPRESSION_NONE){through=(char*)oxi_alloc(item->bytes);
@@ -3277,6 +3274,9 @@ else
 high=middle;}
 return low;}
 static uint64_t oxi_shunt_end_of(const oxi_shunt_item*item){return item->place+oxi_shunt_item_room(item);}
+static int64_t oxi_shunt_resident_over(const oxi_shunt_residents*list,uint64_t place){
+int64_t at=oxi_shunt_resident_from(list,place);
+return at>0&&oxi_shunt_end_of(list->item[at-1])>place?at-1:at;}
 static void oxi_shunt_resident_remove(ox_shunt*s,const oxi_shunt_item*item){
 oxi_shunt_residents*list=&s->resident[oxi_shunt_part_of(s,item->place)];oxi_stream_take(&s->tiers);
 int64_t at=oxi_shunt_resident_from(list,item->place);if(at<list->count&&list->item[at]==item){
@@ -3311,8 +3311,7 @@ item->storage=oxi_storage_borrow(s->compute,item->host,item->bytes,NULL,NULL);it
 return oxi_shunt_settle_at(s,item,place);}
 static bool oxi_shunt_is_free_for(const ox_shunt*s,const oxi_shunt_item*item,uint64_t place){
 const oxi_shunt_residents*list=&s->resident[oxi_shunt_part_of(s,place)];
-uint64_t end=place+oxi_shunt_item_room(item);int64_t at=oxi_shunt_resident_from(list,place);
-if(at>0&&oxi_shunt_end_of(list->item[at-1])>place)at--;
+uint64_t end=place+oxi_shunt_item_room(item);int64_t at=oxi_shunt_resident_over(list,place);
 for(;at<list->count&&list->item[at]->place<end;at++)
 if(list->item[at]!=item)return false;
 return true;}
@@ -3334,8 +3333,8 @@ bool found;}oxi_shunt_window;
 static bool oxi_shunt_window_at(const ox_shunt*s,uint64_t place,uint64_t bytes,uint64_t end,double most,
 double*worth){if(bytes>end||place>end-bytes)return false;
 const oxi_shunt_residents*list=&s->resident[oxi_shunt_part_of(s,place)];
-int64_t at=oxi_shunt_resident_from(list,place);if(at>0&&oxi_shunt_end_of(list->item[at-1])>place)at--;
-*worth=0;for(;at<list->count&&list->item[at]->place<place+bytes;at++){
+int64_t at=oxi_shunt_resident_over(list,place);*worth=0;
+for(;at<list->count&&list->item[at]->place<place+bytes;at++){
 if(list->item[at]->protects==s->node_clock)return false;
 *worth+=oxi_shunt_worth(s,list->item[at]);if(*worth>most)return false;}
 return true;}
@@ -3354,7 +3353,7 @@ best.worth=worth;best.place=starts[k];}}
 return best;}
 static ox_status oxi_shunt_clear(ox_shunt*s,uint64_t place,uint64_t bytes){for(;;){
 const oxi_shunt_residents*list=&s->resident[oxi_shunt_part_of(s,place)];
-int64_t at=oxi_shunt_resident_from(list,place);if(at>0&&oxi_shunt_end_of(list->item[at-1])>place)at--;
+int64_t at=oxi_shunt_resident_over(list,place);
 if(at>=list->count||list->item[at]->place>=place+bytes)return OX_OK;
 ox_status status=oxi_shunt_evict(s,list->item[at]);if(status!=OX_OK)return status;}}
 static ox_status oxi_shunt_make_room(ox_shunt*s,const oxi_shunt_item*item,uint64_t*place,bool*found){
@@ -3497,8 +3496,7 @@ oxi_error earlier;ox_status status;if(s->rates.disk_known||s->desc.fault)return;
 s->rates.disk_known=true;earlier.status=OX_OK;oxi_error_move(&earlier);status=oxi_shunt_stream_open(s);
 for(int i=0;i<3&&status==OX_OK;i++){void*memory=oxi_alloc(sizes[i]+OXI_SHUNT_PAGE);
 ox_storage*disk=memory?oxi_storage_new(ox_stream_device(s->stream),sizes[i]):NULL;
-char*pages=(char*)memory+(OXI_SHUNT_PAGE-(uintptr_t)memory%OXI_SHUNT_PAGE)%OXI_SHUNT_PAGE;
-if(!disk)status=OX_ERR_NOMEM;
+char*pages=oxi_shunt_first_page(memory);if(!disk)status=OX_ERR_NOMEM;
 if(memory)memset(memory,7,sizes[i]+OXI_SHUNT_PAGE);
 for(int way=0;way<2&&status==OX_OK;way++){double start=oxi_now();
 status=oxi_shunt_disk_move(s,disk,0,pages,sizes[i],way==0,true);seconds[way][i]=oxi_now()-start;}
@@ -3831,13 +3829,12 @@ const uint64_t bytes=part/OXI_SHUNT_PAGE*OXI_SHUNT_PAGE;return bytes>=most?bytes
 static uint64_t oxi_shunt_ring_wants(const ox_shunt*s,int k,uint64_t bytes){
 if(bytes<=s->ring_bytes[k])return 0;
 return bytes-s->ring_bytes[k]+(s->ring_bytes[k]>0?0:OXI_SHUNT_PAGE);}
-static ox_status oxi_shunt_demote(ox_shunt*s,oxi_shunt_item*item){
-ox_status status=item->disk_valid?OX_OK:oxi_shunt_disk_take(s,item,item->bytes);
-if(status==OX_OK&&!item->disk_valid)
+static ox_status oxi_shunt_demote(ox_shunt*s,oxi_shunt_item*item){if(!item->disk_valid){
+ox_status status=oxi_shunt_disk_take(s,item,item->bytes);if(status==OX_OK)
 status=oxi_shunt_disk_move(s,item->disk,0,(char*)item->host,item->bytes,true,false);
 if(status!=OX_OK)return status;
-if(!item->disk_valid)item->disk_at=0;
-item->disk_valid=true;item->disk_bytes=item->bytes;oxi_shunt_host_drop(s,item);return OX_OK;}
+oxi_shunt_disk_set(item,item->bytes,0);}
+oxi_shunt_host_drop(s,item);return OX_OK;}
 static void oxi_shunt_rings_make_room(ox_shunt*s){uint64_t all=0,most=0,wants=0,count=0;oxi_error earlier;
 for(int32_t i=0;i<s->table_count&&!s->compute->host;i++){
 uint64_t room=s->table[i]->small?0:oxi_shunt_item_room(s->table[i]);all+=room;count+=room>0;
@@ -5418,11 +5415,8 @@ oxi_shunt_instruction in;memset(&in,0,sizeof in);in.wait[OXI_LANE_COMPUTE]=slots
 for(int i=0;i<count&&oxi_shunt_standing_of(r,&in)==OXI_STANDING_WAITS;)
 if(oxi_shunt_flight_step(begun[i]->flight))i++;
 return oxi_shunt_await(r,&in,OXI_LANE_DISK);}
-static bool oxi_shunt_place_is_free(ox_shunt*s,uint64_t place,uint64_t room){
-oxi_shunt_residents*list=&s->resident[0];oxi_stream_take(&s->tiers);
-int64_t at=oxi_shunt_resident_from(list,place);
-bool is_free=(at==list->count||list->item[at]->place>=place+room)&&
-(at==0||oxi_shunt_end_of(list->item[at-1])<=place);
+static bool oxi_shunt_place_is_free(ox_shunt*s,const oxi_shunt_item*item,uint64_t place){
+oxi_stream_take(&s->tiers);bool is_free=oxi_shunt_is_free_for(s,item,place);
 oxi_stream_give(&s->tiers);return is_free;}
 static void oxi_shunt_run_ahead(oxi_shunt_replay*r){ox_shunt*s=r->s;const oxi_shunt_plan*plan=r->plan;
 oxi_shunt_item*begun[OXI_SHUNT_AHEAD];int count=0;
@@ -5434,7 +5428,7 @@ if(waits||s->ahead[count].stream)return;
 if(!item->held||!item->again)continue;
 uint64_t place=plan->segment[in->segment].place,room=plan->known[in->item].room;
 if(!oxi_shunt_meanwhile(r,oxi_shunt_free_after(plan,place,room),begun,count))return;
-if(item->storage||!oxi_shunt_loads_plainly(s,item)||!oxi_shunt_place_is_free(s,place,room))
+if(item->storage||!oxi_shunt_loads_plainly(s,item)||!oxi_shunt_place_is_free(s,item,place))
 continue;
 if(oxi_shunt_put_at(s,item,place)!=OX_OK){ox_error_clear();
 return;}
@@ -5629,8 +5623,8 @@ far->storage=oxi_storage_new(ox_stream_device(s->stream),item->bytes);
 if(!far->storage)return ox_error()!=OX_OK?ox_error():OX_ERR_NOMEM;
 return reads?oxi_shunt_far_copy(s,item,far->storage):OX_OK;}
 static void oxi_shunt_far_put(ox_shunt*s,oxi_shunt_far*far){oxi_shunt_item*item=far->item;
-oxi_shunt_item_forget(s,item);item->disk=far->storage;far->storage=NULL;item->disk_valid=true;
-item->disk_bytes=item->bytes;item->disk_at=far->at;item->packed=OX_COMPRESSION_NONE;item->failed=false;
+oxi_shunt_item_forget(s,item);item->disk=far->storage;far->storage=NULL;
+oxi_shunt_disk_set(item,item->bytes,far->at);item->packed=OX_COMPRESSION_NONE;item->failed=false;
 item->ahead=0;}
 static int oxi_shunt_far_list(ox_shunt*s,const oxi_shunt_node*node,oxi_shunt_far*far,int*of,
 ox_status*status){int count=0;

@@ -82,9 +82,7 @@ static void oxi_shunt_far_put(ox_shunt *s, oxi_shunt_far *far) {
     oxi_shunt_item_forget(s, item);
     item->disk = far->storage;
     far->storage = NULL;
-    item->disk_valid = true;
-    item->disk_bytes = item->bytes;
-    item->disk_at = far->at;
+    oxi_shunt_disk_set(item, item->bytes, far->at);
     item->packed = OX_COMPRESSION_NONE;
     item->failed = false;
     item->ahead = 0;

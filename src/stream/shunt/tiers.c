@@ -147,6 +147,12 @@ static void oxi_shunt_host_set(oxi_shunt_item *item, void *host, size_t bytes, o
     item->pinned = pinned;
 }
 
+static void oxi_shunt_disk_set(oxi_shunt_item *item, size_t bytes, size_t at) {
+    item->disk_valid = true;
+    item->disk_bytes = bytes;
+    item->disk_at = at;
+}
+
 static void oxi_shunt_disk_drop(oxi_shunt_item *item) {
     oxi_storage_release(item->disk);
     item->disk = NULL;
@@ -233,12 +239,14 @@ static ox_status oxi_shunt_disk_take(ox_shunt *s, oxi_shunt_item *item, size_t b
     return OX_OK;
 }
 
-static void oxi_shunt_count_up(ox_shunt *s, size_t bytes, double start) {
+/* A move over the link is over, since `start`. */
+static void oxi_shunt_count_link(ox_shunt *s, bool up, size_t bytes, double start) {
+    const int lane = up ? OXI_LANE_UP : OXI_LANE_DOWN;
     double end = oxi_now();
-    oxi_shunt_span_put(s, OXI_LANE_UP, "save", start, end, bytes);
-    oxi_shunt_rate_put(s, OXI_LANE_UP, true, bytes, end - start);
+    oxi_shunt_span_put(s, lane, up ? "save" : "load", start, end, bytes);
+    oxi_shunt_rate_put(s, lane, up, bytes, end - start);
     oxi_stream_take(&s->tiers);
-    s->stats.up_bytes += (int64_t)bytes;
+    *(up ? &s->stats.up_bytes : &s->stats.down_bytes) += (int64_t)bytes;
     oxi_stream_give(&s->tiers);
 }
 
@@ -252,17 +260,14 @@ static ox_status oxi_shunt_put_copy(ox_shunt *s, oxi_shunt_item *item, const voi
         if (bytes > 0) memcpy(host, data, bytes);
         oxi_shunt_host_drop(s, item);
         oxi_shunt_host_set(item, host, bytes, pinned);
-        oxi_shunt_count_up(s, bytes, start);
+        oxi_shunt_count_link(s, true, bytes, start);
         return OX_OK;
     }
     ox_status status = oxi_shunt_disk_take(s, item, bytes + at);
     if (status == OX_OK)
         status = oxi_shunt_disk_move(s, item->disk, at, (char *)(uintptr_t)data, bytes, true, owns);
-    if (status != OX_OK) return status;
-    item->disk_valid = true;
-    item->disk_bytes = bytes;
-    item->disk_at = at;
-    return OX_OK;
+    if (status == OX_OK) oxi_shunt_disk_set(item, bytes, at);
+    return status;
 }
 
 static bool oxi_shunt_may_pack(const ox_shunt *s, const oxi_shunt_item *item) {
@@ -281,7 +286,6 @@ static ox_status oxi_shunt_link_item(ox_shunt *s, const oxi_shunt_item *item, si
                                      size_t bytes, bool up);
 static ox_status oxi_shunt_save_off(ox_shunt *s, oxi_shunt_item *item);
 static ox_status oxi_shunt_load_on(ox_shunt *s, const oxi_shunt_item *item);
-static void oxi_shunt_count_down(ox_shunt *s, size_t bytes, double start);
 
 /* A copy on the host beside the disk's, where there is room for one. */
 static void oxi_shunt_cache(ox_shunt *s, oxi_shunt_item *item) {
@@ -325,7 +329,7 @@ static ox_status oxi_shunt_get_copy(ox_shunt *s, const oxi_shunt_item *item, siz
         return oxi_shunt_disk_move(s, item->disk, item->disk_at + offset, (char *)out, bytes, false, owns);
     double start = oxi_now();
     if (bytes > 0) memcpy(out, (const char *)item->host + offset, bytes);
-    oxi_shunt_count_down(s, bytes, start);
+    oxi_shunt_count_link(s, false, bytes, start);
     return OX_OK;
 }
 
@@ -412,11 +416,8 @@ static ox_status oxi_shunt_move_end(ox_shunt *s, oxi_shunt_item *item, oxi_shunt
     bool write = flight->write;
     ox_status status = oxi_shunt_flight_end(s, flight);
     if (!write) item->valid = status == OX_OK;
-    if (!write || status != OX_OK) return status;
-    item->disk_valid = true;
-    item->disk_bytes = item->bytes;
-    item->disk_at = item->skew;
-    return OX_OK;
+    if (write && status == OX_OK) oxi_shunt_disk_set(item, item->bytes, item->skew);
+    return status;
 }
 
 /* ---- reads and writes of the user's -------------------------------------------------------------------- */

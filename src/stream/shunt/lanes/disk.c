@@ -137,13 +137,10 @@ static bool oxi_shunt_meanwhile(oxi_shunt_replay *r, int32_t slots, oxi_shunt_it
     return oxi_shunt_await(r, &in, OXI_LANE_DISK);
 }
 
-/* Whether the place has nobody's bytes; those that are saved leave when they are. */
-static bool oxi_shunt_place_is_free(ox_shunt *s, uint64_t place, uint64_t room) {
-    oxi_shunt_residents *list = &s->resident[0];
+/* Whether the item's place has nobody's bytes; those that are saved leave when they are. */
+static bool oxi_shunt_place_is_free(ox_shunt *s, const oxi_shunt_item *item, uint64_t place) {
     oxi_stream_take(&s->tiers);
-    int64_t at = oxi_shunt_resident_from(list, place);
-    bool is_free = (at == list->count || list->item[at]->place >= place + room) &&
-                   (at == 0 || oxi_shunt_end_of(list->item[at - 1]) <= place);
+    bool is_free = oxi_shunt_is_free_for(s, item, place);
     oxi_stream_give(&s->tiers);
     return is_free;
 }
@@ -166,7 +163,7 @@ static void oxi_shunt_run_ahead(oxi_shunt_replay *r) {
         if (!item->held || !item->again) continue; /* it is of this step alone */
         uint64_t place = plan->segment[in->segment].place, room = plan->known[in->item].room;
         if (!oxi_shunt_meanwhile(r, oxi_shunt_free_after(plan, place, room), begun, count)) return;
-        if (item->storage || !oxi_shunt_loads_plainly(s, item) || !oxi_shunt_place_is_free(s, place, room))
+        if (item->storage || !oxi_shunt_loads_plainly(s, item) || !oxi_shunt_place_is_free(s, item, place))
             continue;
         if (oxi_shunt_put_at(s, item, place) != OX_OK) {
             ox_error_clear();

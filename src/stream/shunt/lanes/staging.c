@@ -84,23 +84,18 @@ static ox_status oxi_shunt_link(ox_shunt *s, ox_storage *there, size_t at, char 
     return status == OX_OK ? oxi_event_wait(&done) : status;
 }
 
-static void oxi_shunt_count_down(ox_shunt *s, size_t bytes, double start) {
-    double end = oxi_now();
-    oxi_shunt_span_put(s, OXI_LANE_DOWN, "load", start, end, bytes);
-    oxi_shunt_rate_put(s, OXI_LANE_DOWN, false, bytes, end - start);
-    oxi_stream_take(&s->tiers);
-    s->stats.down_bytes += (int64_t)bytes;
-    oxi_stream_give(&s->tiers);
-}
-
 /* The same of an item's, counted with the whole time that it takes. */
 static ox_status oxi_shunt_link_item(ox_shunt *s, const oxi_shunt_item *item, size_t at, char *host,
                                      size_t bytes, bool up) {
     double start = oxi_now();
     ox_status status = oxi_shunt_link(s, item->storage, at, host, bytes, up);
-    if (status == OX_OK && up) oxi_shunt_count_up(s, bytes, start);
-    if (status == OX_OK && !up) oxi_shunt_count_down(s, bytes, start);
+    if (status == OX_OK) oxi_shunt_count_link(s, up, bytes, start);
     return status;
+}
+
+/* Where the first page in memory begins. */
+static char *oxi_shunt_first_page(void *memory) {
+    return (char *)memory + (OXI_SHUNT_PAGE - (uintptr_t)memory % OXI_SHUNT_PAGE) % OXI_SHUNT_PAGE;
 }
 
 static size_t oxi_shunt_pages_of(size_t bytes) {
@@ -157,7 +152,7 @@ static ox_status oxi_shunt_tiles_move(ox_shunt *s, const oxi_shunt_item *item, b
     ox_storage *pinned = s->compute->copy_async ? oxi_storage_pinned(s->compute, room) : NULL;
     char *memory = pinned ? (char *)pinned->data : (char *)oxi_alloc(room);
     if (!memory) return OX_ERR_NOMEM;
-    char *page = memory + (OXI_SHUNT_PAGE - (uintptr_t)memory % OXI_SHUNT_PAGE) % OXI_SHUNT_PAGE;
+    char *page = oxi_shunt_first_page(memory);
     for (int k = 0; k < 2; k++) t.memory[k] = page + (size_t)k * each + oxi_shunt_disk_skew(item);
     ox_status status = oxi_shunt_tiles_run(s, item, &t, write);
     oxi_storage_release(pinned);
@@ -217,8 +212,7 @@ static void oxi_shunt_rings_open(ox_shunt *s, const uint64_t *bytes) {
 
 /* Where a plan's place is, of a ring that is open. */
 static char *oxi_shunt_ring_at(const ox_shunt *s, int k, uint64_t at) {
-    char *memory = (char *)s->ring[k];
-    return memory + (OXI_SHUNT_PAGE - (uintptr_t)memory % OXI_SHUNT_PAGE) % OXI_SHUNT_PAGE + at;
+    return oxi_shunt_first_page(s->ring[k]) + at;
 }
 
 static bool oxi_shunt_by_ring(const oxi_shunt_instruction *in) {
@@ -251,9 +245,7 @@ static ox_status oxi_shunt_ring_end(ox_shunt *s, oxi_shunt_item *item, const oxi
         return OX_OK;
     }
     item->staged = NULL;
-    item->disk_valid = true;
-    item->disk_bytes = item->bytes;
-    item->disk_at = 0;
+    oxi_shunt_disk_set(item, item->bytes, 0);
     return OX_OK;
 }
 

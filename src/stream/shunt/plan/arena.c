@@ -25,6 +25,12 @@ static uint64_t oxi_shunt_end_of(const oxi_shunt_item *item) {
     return item->place + oxi_shunt_item_room(item);
 }
 
+/* The first item of a list that reaches behind a place. */
+static int64_t oxi_shunt_resident_over(const oxi_shunt_residents *list, uint64_t place) {
+    int64_t at = oxi_shunt_resident_from(list, place);
+    return at > 0 && oxi_shunt_end_of(list->item[at - 1]) > place ? at - 1 : at;
+}
+
 static void oxi_shunt_resident_remove(ox_shunt *s, const oxi_shunt_item *item) {
     oxi_shunt_residents *list = &s->resident[oxi_shunt_part_of(s, item->place)];
     oxi_stream_take(&s->tiers);
@@ -107,8 +113,7 @@ static ox_status oxi_shunt_lend_at(ox_shunt *s, oxi_shunt_item *item, uint64_t p
 static bool oxi_shunt_is_free_for(const ox_shunt *s, const oxi_shunt_item *item, uint64_t place) {
     const oxi_shunt_residents *list = &s->resident[oxi_shunt_part_of(s, place)];
     uint64_t end = place + oxi_shunt_item_room(item);
-    int64_t at = oxi_shunt_resident_from(list, place);
-    if (at > 0 && oxi_shunt_end_of(list->item[at - 1]) > place) at--;
+    int64_t at = oxi_shunt_resident_over(list, place);
     for (; at < list->count && list->item[at]->place < end; at++)
         if (list->item[at] != item) return false;
     return true;
@@ -153,8 +158,7 @@ static bool oxi_shunt_window_at(const ox_shunt *s, uint64_t place, uint64_t byte
                                 double *worth) {
     if (bytes > end || place > end - bytes) return false;
     const oxi_shunt_residents *list = &s->resident[oxi_shunt_part_of(s, place)];
-    int64_t at = oxi_shunt_resident_from(list, place);
-    if (at > 0 && oxi_shunt_end_of(list->item[at - 1]) > place) at--;
+    int64_t at = oxi_shunt_resident_over(list, place);
     *worth = 0;
     for (; at < list->count && list->item[at]->place < place + bytes; at++) {
         if (list->item[at]->protects == s->node_clock) return false;
@@ -189,8 +193,7 @@ static oxi_shunt_window oxi_shunt_find(const ox_shunt *s, uint64_t bytes, uint64
 static ox_status oxi_shunt_clear(ox_shunt *s, uint64_t place, uint64_t bytes) {
     for (;;) {
         const oxi_shunt_residents *list = &s->resident[oxi_shunt_part_of(s, place)];
-        int64_t at = oxi_shunt_resident_from(list, place);
-        if (at > 0 && oxi_shunt_end_of(list->item[at - 1]) > place) at--;
+        int64_t at = oxi_shunt_resident_over(list, place);
         if (at >= list->count || list->item[at]->place >= place + bytes) return OX_OK;
         ox_status status = oxi_shunt_evict(s, list->item[at]);
         if (status != OX_OK) return status;

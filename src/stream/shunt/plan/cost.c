@@ -213,7 +213,7 @@ static void oxi_shunt_calibrate_disk(ox_shunt *s) {
     for (int i = 0; i < 3 && status == OX_OK; i++) {
         void *memory = oxi_alloc(sizes[i] + OXI_SHUNT_PAGE);
         ox_storage *disk = memory ? oxi_storage_new(ox_stream_device(s->stream), sizes[i]) : NULL;
-        char *pages = (char *)memory + (OXI_SHUNT_PAGE - (uintptr_t)memory % OXI_SHUNT_PAGE) % OXI_SHUNT_PAGE;
+        char *pages = oxi_shunt_first_page(memory);
         if (!disk) status = OX_ERR_NOMEM;
         if (memory) memset(memory, 7, sizes[i] + OXI_SHUNT_PAGE);
         for (int way = 0; way < 2 && status == OX_OK; way++) {

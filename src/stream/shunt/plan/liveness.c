@@ -268,13 +268,13 @@ static uint64_t oxi_shunt_ring_wants(const ox_shunt *s, int k, uint64_t bytes) {
 
 /* A copy on the host moves on to the disk. */
 static ox_status oxi_shunt_demote(ox_shunt *s, oxi_shunt_item *item) {
-    ox_status status = item->disk_valid ? OX_OK : oxi_shunt_disk_take(s, item, item->bytes);
-    if (status == OX_OK && !item->disk_valid)
-        status = oxi_shunt_disk_move(s, item->disk, 0, (char *)item->host, item->bytes, true, false);
-    if (status != OX_OK) return status;
-    if (!item->disk_valid) item->disk_at = 0;
-    item->disk_valid = true;
-    item->disk_bytes = item->bytes;
+    if (!item->disk_valid) {
+        ox_status status = oxi_shunt_disk_take(s, item, item->bytes);
+        if (status == OX_OK)
+            status = oxi_shunt_disk_move(s, item->disk, 0, (char *)item->host, item->bytes, true, false);
+        if (status != OX_OK) return status;
+        oxi_shunt_disk_set(item, item->bytes, 0);
+    }
     oxi_shunt_host_drop(s, item);
     return OX_OK;
 }
