@@ -62,14 +62,19 @@ static bool answer(ox_tensor **w, float *out) {
     return good;
 }
 
-static ox_shunt *open_small(bool eager) {
+static ox_shunt_desc small_desc(void) {
     ox_shunt_desc desc;
     memset(&desc, 0, sizeof desc);
     desc.device_bytes = 6 * SIDE * SIDE * 4 + 65536;
     desc.spill = folder;
-    desc.eager = eager;
     desc.fault = fault_at;
     desc.fault_user = &now;
+    return desc;
+}
+
+static ox_shunt *open_small(bool eager) {
+    ox_shunt_desc desc = small_desc();
+    desc.eager = eager;
     return ox_shunt_open(&desc);
 }
 
@@ -273,6 +278,45 @@ static void test_memory(void) {
     CHECK_MSG(hook_out(&memory) == 0, "%lld blocks left", (long long)hook_out(&memory));
 }
 
+/* Where a plan cannot be made, for one request for memory fails, a step runs call by call; with `raise` it is
+ * an error that says so. */
+static void test_raise(bool raise) {
+    int told = 0, answers = 0;
+    float wanted[SIDE], got[SIDE];
+    ox_tensor *w[WEIGHTS];
+    const ox_allocator allocator = {hook_alloc, hook_free, &memory};
+    make_weights(ox_cpu(), w);
+    CHECK(answer(w, wanted));
+    drop_weights(w);
+    hook_allow(&memory, INT64_MAX);
+    ox_trim();
+    CHECK_MSG(ox_set_allocator(&allocator) == OX_OK, "%s", ox_error_text());
+    for (int64_t at = 0; at < 200; at++) {
+        ox_shunt_desc desc = small_desc();
+        desc.raise = raise;
+        ox_shunt *shunt = ox_shunt_open(&desc);
+        make_weights(ox_shunt_device(shunt), w);
+        ox_error_clear();
+        ox_trim();
+        memory.fails = 2; /* a request is made a second time */
+        hook_allow(&memory, at);
+        bool good = answer(w, got);
+        hook_allow(&memory, INT64_MAX);
+        memory.fails = 0;
+        bool plain = ox_shunt_get_stats(shunt).plans == 0;
+        told += !good && strstr(ox_error_text(), "no plan of") != NULL;
+        answers += good && plain;
+        CHECK_MSG(good ? !ox_error() && memcmp(got, wanted, sizeof got) == 0 : ox_error() == OX_ERR_NOMEM,
+                  "allocation %lld: %s", (long long)at, ox_error_text());
+        ox_error_clear();
+        drop_weights(w);
+        CHECK(ox_shunt_close(shunt) == OX_OK);
+    }
+    CHECK_MSG(raise ? told > 3 && answers == 0 : told == 0 && answers > 3,
+              "raise %d: %d told, %d without a plan", raise, told, answers);
+    CHECK_MSG(ox_set_allocator(NULL) == OX_OK, "%s", ox_error_text());
+}
+
 /* A process that is killed while its steps run leaves no file, and the file of weights as it was. */
 static void test_kill(void) {
     for (int i = 0; i < 5; i++) {
@@ -333,6 +377,8 @@ int main(void) {
     test_ahead();
     test_file();
     test_memory();
+    test_raise(false);
+    test_raise(true);
     test_budgets();
     CHECK(rmdir(folder) == 0);
     CHECK_MSG(ox_memory_get_stats().tensors == 0, "%lld tensors left",

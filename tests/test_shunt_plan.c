@@ -644,6 +644,15 @@ static int32_t large_make(large *g, int32_t a, int32_t b) {
     return g->made++;
 }
 
+static void large_ready(large *g) {
+    g->p.item_count = g->made;
+    g->p.first = g->first;
+    g->p.touch = g->touch;
+    g->p.seconds = g->seconds;
+    g->p.again = g->again;
+    g->p.known = g->known;
+}
+
 typedef enum shape { TRAINING, CHAIN, WIDE, SKIPS, TANGLE, SHAPES } shape;
 static const char *const shape_names[SHAPES] = {"training", "chain", "wide", "skips", "tangle"};
 
@@ -694,12 +703,7 @@ static void draw_large(large *g, shape what, int32_t nodes) {
             k->save[disk] = (disk ? 1e-9 : 1e-10) * (double)k->room;
         }
     }
-    g->p.item_count = g->made;
-    g->p.first = g->first;
-    g->p.touch = g->touch;
-    g->p.seconds = g->seconds;
-    g->p.again = g->again;
-    g->p.known = g->known;
+    large_ready(g);
 }
 
 /* part: of what the weights take; 0: the least that is allowed. The limit is the device's own, and planning
@@ -727,6 +731,52 @@ static double time_plan(shape what, int32_t nodes, double part, bool host) {
     oxi_shunt_plan_free(plan);
     large_close(&g);
     return took;
+}
+
+/* A table, activations that live long, an item that leaves no more beside the table than what it is made of,
+ * and hundreds of calls that read it: it is not loaded for each of them, though memory is in pieces when it is
+ * made. */
+static void test_crowded(uint64_t seed) {
+    enum { LAYERS = 40, READERS = 300, TABLE = 0, UNIT = 65536 };
+    int32_t act[LAYERS + 1], logits, x = TABLE;
+    oxi_shunt_search search;
+    large g;
+    large_open(&g, 2 * LAYERS + READERS + 2);
+    state = seed;
+    g.made = 1;
+    for (int l = 0; l < LAYERS; l++) act[l] = x = large_make(&g, x, -1);
+    logits = large_make(&g, x, TABLE);
+    for (int r = 0; r < READERS; r++) (void)large_make(&g, logits, -1);
+    for (int l = LAYERS - 1; l >= 0; l--) x = large_make(&g, x, act[l]);
+    (void)large_make(&g, x, TABLE);
+    large_ready(&g);
+    for (int32_t i = 0; i < g.made; i++) {
+        oxi_shunt_known *k = &g.known[i];
+        bool wide = i > TABLE && i < logits;
+        k->room = UNIT * (i == TABLE ? 154 : i == logits ? 411 : wide ? 3 + draw(7) : 1);
+        if (i == logits - 1) k->room = UNIT * 6;
+        k->had = k->held = i == TABLE;
+        for (int tier = 0; tier < 2; tier++) k->load[tier] = k->save[tier] = 1e-9 * (double)k->room;
+    }
+    g.p.capacity = 576 * UNIT;
+    g.p.time_most = 1e9;
+    CHECK(oxi_shunt_search_open(&search, &g.p));
+    search.rank_count = oxi_shunt_rank_all(&g.p, &search.order, search.rank);
+    memcpy(search.ranks[1], search.rank, (size_t)search.rank_count * sizeof *search.rank);
+    for (int way = 0; way < 2; way++) {
+        const oxi_shunt_choice ring = {0, 1, 1, OXI_PACK_RING, 1};
+        search.found = false;
+        if (way == 0) CHECK(oxi_shunt_try(&search, &ring));
+        if (way == 1) oxi_shunt_try_least(&search);
+        CHECK(search.found);
+        int loads = 0;
+        for (int32_t k = 0; k < search.best->instruction_count; k++)
+            loads += search.best->instruction[k].action == OXI_ACT_LOAD &&
+                     search.best->instruction[k].item == logits;
+        CHECK_MSG(loads < 4, "seed %d, way %d: loaded %d times", (int)seed, way, loads);
+    }
+    oxi_shunt_search_close(&search);
+    large_close(&g);
 }
 
 static void test_time(int32_t nodes) {
@@ -817,6 +867,7 @@ int main(int count, char **words) {
     test_early();
     test_lean();
     test_apart();
+    for (uint64_t seed = 1; seed <= 8; seed++) test_crowded(seed);
     test_time(1000);
     test_time(10000);
     if (asked || count > 1) test_time(100000);

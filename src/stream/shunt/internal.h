@@ -245,7 +245,7 @@ typedef struct oxi_shunt_order {
     int32_t *access;                 /* of a slot's touches, in order: from[slot] on */
     int32_t *from;
     double *start;                   /* of slots, where nothing waits; slot_count + 1 */
-    uint8_t *alone, *best_alone;     /* of slots: no load passes them; in the try at hand, and the best */
+    uint8_t *alone, *best_alone;     /* of slots: no load passes them; 2: who is not needed leaves, 3: all */
     uint8_t *crowded;                /* and where the last try had no place for somebody */
 } oxi_shunt_order;
 

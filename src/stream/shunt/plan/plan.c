@@ -110,7 +110,7 @@ static bool oxi_shunt_judge(oxi_shunt_search *s) {
 static void oxi_shunt_clear_slot(oxi_shunt_search *s, int32_t slot, int32_t behind) {
     oxi_shunt_order *o = &s->order;
     bool all = o->alone[slot] > 1;
-    o->alone[slot] = 2;
+    o->alone[slot] = all ? 3 : 2;
     for (int32_t j = slot + 1; j <= slot + behind && j < o->slot_count; j++)
         if (o->alone[j] == 0) o->alone[j] = 1;
     for (int32_t i = 0; i < s->p->item_count; i++) {
@@ -131,7 +131,7 @@ static bool oxi_shunt_clear_slots(oxi_shunt_search *s, int32_t behind) {
         crowded[j + 1] = crowded[j] + o->crowded[j];
         if (!o->crowded[j]) continue;
         o->crowded[j] += o->alone[j] > 1;
-        o->alone[j] = 2;
+        o->alone[j] = o->crowded[j] > 1 ? 3 : 2;
         for (int32_t k = j + 1; k <= j + behind && k < o->slot_count; k++)
             if (o->alone[k] == 0) o->alone[k] = 1;
     }
@@ -207,17 +207,23 @@ static bool oxi_shunt_run_trial(oxi_shunt_search *s) {
            oxi_shunt_judge(s);
 }
 
-/* Everything leaves after its slot, and comes right before it: that fits wherever one slot does. Of a step
- * that has a plan already none of these ways is begun when the search is over. */
+/* Everything leaves after its slot, and comes right before it: that fits wherever one slot does. First what
+ * the next slot needs as well stays. Of a step that has a plan already none of these ways is begun when the
+ * search is over. */
 static void oxi_shunt_try_least(oxi_shunt_search *s) {
-    for (int packing = 0; packing <= (OXI_PACK_TIGHT | OXI_PACK_LATE) && !s->found; packing++) {
-        if (s->p->fits && oxi_shunt_spent(s->p) > s->end) return;
-        memset(s->placing.keep, 0, (size_t)s->order.access_count);
-        s->placing.pinned_bytes = oxi_shunt_pin_some(s->p, s->rank, s->rank_count, 0);
-        s->packing = packing;
-        (void)oxi_shunt_run_trial(s);
-        s->best_choice.capacity_part = s->best_choice.dirty_weight = 1;
-    }
+    const oxi_shunt_order *o = &s->order;
+    for (int stay = oxi_shunt_spent(s->p) < s->end; stay >= 0; stay--)
+        for (int packing = 0; packing <= (OXI_PACK_TIGHT | OXI_PACK_LATE) && !s->found; packing++) {
+            if ((stay || s->p->fits) && oxi_shunt_spent(s->p) > s->end) break;
+            s->placing.pinned_bytes = oxi_shunt_pin_some(s->p, s->rank, s->rank_count, 0);
+            s->packing = packing;
+            for (int32_t i = 0; i < s->p->item_count; i++)
+                for (int32_t a = o->first[i]; a < o->first[i + 1]; a++)
+                    s->placing.keep[a] = stay && a + 1 < o->first[i + 1] && o->at[a + 1] == o->at[a] + 1;
+            (void)(stay ? oxi_shunt_schedule_mended(s, packing) && oxi_shunt_judge(s)
+                        : oxi_shunt_run_trial(s));
+            s->best_choice.capacity_part = s->best_choice.dirty_weight = 1;
+        }
 }
 
 static void oxi_shunt_try_all(oxi_shunt_search *s) {

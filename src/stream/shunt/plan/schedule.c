@@ -124,6 +124,7 @@ static void oxi_shunt_prefetch(oxi_shunt_schedule *s) {
             int32_t *last = &before[k->on_host || s->p->ring[0] > 0 ? 0 : 1], least = one->block;
             if (s->packing & OXI_PACK_RING && *last > least) least = *last;
             if (least < j - far) least = j - far;
+            if (s->o->alone[j] > 2) least = j; /* all of memory is its own */
             while (one->from > least && !s->o->alone[one->from - 1] &&
                    s->used[one->from - 1] + k->room <= room)
                 s->used[--one->from] += k->room;
