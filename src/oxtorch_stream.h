@@ -110,6 +110,7 @@
 #include "stream/shunt/plan/cost.c"
 #include "stream/shunt/online.c"
 #include "stream/shunt/plan/key.c"
+#include "stream/shunt/plan/rings.c"
 #include "stream/shunt/plan/liveness.c"
 #include "stream/shunt/plan/early.c"
 #include "stream/shunt/plan/place.c"

@@ -62,14 +62,15 @@ static void run(uint64_t device_bytes, uint64_t host_bytes, const double *wanted
 
 /* ---- what goes between the disk and the GPU ------------------------------------------------------------ */
 
-enum { MATRICES = 20, SIDE = 256, ROUNDS = 8 };
+enum { MATRICES = 20, ROUNDS = 8 };
+static int64_t wide = 256, rows = 256; /* of the matrices, and of what passes through them */
 
 /* Through all matrices, which change in place. */
 static double pass(ox_tensor **w) {
     double sum = 0;
     OX_SCOPE {
         ox_device *device = ox_device_of(w[0]);
-        ox_tensor *h = ox_to(ox_full(OX_SHAPE(SIDE, SIDE), 0.01, OX_F32), device);
+        ox_tensor *h = ox_to(ox_full(OX_SHAPE(rows, wide), 0.01, OX_F32), device);
         for (int i = 0; i < MATRICES; i++) h = ox_tanh(ox_matmul(h, w[i]));
         for (int i = 0; i < MATRICES; i++) CHECK(ox_mul_number_(w[i], 0.99) != NULL);
         sum = ox_item(ox_sum(h, OX_ALL_DIMS, false));
@@ -81,7 +82,7 @@ static void make_matrices(ox_device *device, ox_tensor **w) {
     ox_manual_seed(8);
     for (int i = 0; i < MATRICES; i++)
         OX_SCOPE {
-            w[i] = ox_retain(ox_to(ox_mul_number(ox_randn(OX_SHAPE(SIDE, SIDE), OX_F32), 0.1), device));
+            w[i] = ox_retain(ox_to(ox_mul_number(ox_randn(OX_SHAPE(wide, wide), OX_F32), 0.1), device));
         }
 }
 
@@ -107,7 +108,7 @@ static void test_disk(uint64_t host_bytes, bool rings, const double *wanted, ox_
     ox_shunt_desc desc;
     memset(&desc, 0, sizeof desc);
     desc.compute = gpu;
-    desc.device_bytes = 6 * SIDE * SIDE * 4 + (128 << 10);
+    desc.device_bytes = (uint64_t)(6 * wide * wide * 4 + (128 << 10));
     desc.host_bytes = host_bytes;
     desc.spill = folder ? folder : ".";
     ox_shunt *shunt = ox_shunt_open(&desc);
@@ -127,14 +128,15 @@ static void test_disk(uint64_t host_bytes, bool rings, const double *wanted, ox_
     CHECK(s.read_bytes > 0 && s.written_bytes > 0 && s.down_bytes > 0 && s.up_bytes > 0);
     CHECK_MSG(plan_says(shunt, "read item") == rings, "host %llu", (unsigned long long)host_bytes);
     CHECK_MSG(plan_says(shunt, "write item") == rings, "host %llu", (unsigned long long)host_bytes);
+    if (wide > 256) CHECK(plan_says(shunt, ", 1048576 bytes")); /* a tile */
     CHECK_MSG(s.revised <= 3 * s.plans, "%lld plans, revised %lld", (long long)s.plans, (long long)s.revised);
     CHECK(ox_vulkan_get_stats(gpu).imports > imports); /* copies, rings and tiles are pinned */
     /* what calls and moves take was measured: the guesses of a GPU's are a thousand times off here */
     CHECK_MSG(s.simulated_seconds > 0.01 * s.wall_seconds && s.simulated_seconds < 20 * s.wall_seconds,
               "%g of %g s", s.simulated_seconds, s.wall_seconds);
-    printf("host %llu KiB: %.1f ms, simulated %.1f, planned %lld times\n",
+    printf("host %llu KiB: %.1f ms, simulated %.1f, planned %lld times, %lld KiB read ahead of a step\n",
            (unsigned long long)(host_bytes >> 10), 1e3 * s.wall_seconds, 1e3 * s.simulated_seconds,
-           (long long)(s.plans + s.revised));
+           (long long)(s.plans + s.revised), (long long)(s.ahead_bytes >> 10));
     for (int i = 0; i < MATRICES; i++) ox_release(w[i]);
     CHECK_MSG(ox_shunt_close(shunt) == OX_OK, "%s", ox_error_text());
 }
@@ -144,9 +146,10 @@ static void test_disks(void) {
     ox_tensor *right[MATRICES];
     make_matrices(gpu, right);
     for (int i = 0; i < ROUNDS; i++) wanted[i] = pass(right);
-    test_disk(3 << 20, true, wanted, right);
-    test_disk((3 << 20) / 2, true, wanted, right); /* rings of one matrix */
-    test_disk(256 << 10, false, wanted, right);
+    if (wide == 256) test_disk(3 << 20, true, wanted, right);
+    if (wide == 256) test_disk((3 << 20) / 2, true, wanted, right); /* rings of one matrix */
+    if (wide > 256) test_disk(24 << 20, true, wanted, right);       /* of tiles of 1 MiB */
+    if (wide == 256) test_disk(256 << 10, false, wanted, right);
     for (int i = 0; i < MATRICES; i++) ox_release(right[i]);
 }
 
@@ -273,6 +276,9 @@ int main(void) {
         run(320 << 10, 64 << 10, wanted, n.weight, STEPS);
         drop_network(&n);
     }
+    test_disks();
+    wide = 768;
+    rows = 32;
     test_disks();
     test_capture(0);
     test_capture(192 << 10);

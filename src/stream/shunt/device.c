@@ -251,6 +251,7 @@ static char *oxi_shunt_text(const char *text, size_t *bytes) {
 }
 
 static void oxi_shunt_free(ox_shunt *s) {
+    oxi_shunt_ahead_end(s);
     oxi_shunt_crew_close(s);
     if (oxi_shunt_trace_write(s) != OX_OK) oxi_log(OX_LOG_ERROR, "%s: no trace", s->name);
     for (int i = 0; i < OXI_SHUNT_PLANS; i++) oxi_shunt_plan_free(s->plans[i]);

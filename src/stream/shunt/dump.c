@@ -38,8 +38,8 @@ static bool oxi_shunt_dump_text(FILE *file, const oxi_shunt_plan *plan, const ch
             ok = ok &&
                  fprintf(file, "%s item %d at %llu, %llu bytes, calls %d to %d\n",
                          actions[in->action], (int)in->item,
-                         (unsigned long long)plan->segment[in->segment].place,
-                         (unsigned long long)plan->known[in->item].room,
+                         (unsigned long long)(plan->segment[in->segment].place + in->from),
+                         (unsigned long long)(in->bytes > 0 ? in->bytes : plan->known[in->item].room),
                          (int)plan->segment[in->segment].first, (int)plan->segment[in->segment].last) > 0;
     }
     return ok;
@@ -70,7 +70,7 @@ static void oxi_shunt_draw_times(oxi_shunt_drawing *d, double (*slot)[2]) {
     for (int32_t g = 0; g < plan->segment_count; g++) d->begin[g] = d->end[g] = -1;
     for (int32_t i = 0; i < plan->instruction_count; i++) {
         const oxi_shunt_instruction *in = &plan->instruction[i];
-        if (in->action == OXI_ACT_LOAD) d->begin[in->segment] = in->start;
+        if (in->action == OXI_ACT_LOAD && in->from == 0) d->begin[in->segment] = in->start;
         if (in->action == OXI_ACT_SAVE) d->end[in->segment] = in->start + in->seconds;
         if (in->action != OXI_ACT_NODE) continue;
         slot[in->slot][0] = in->start;

@@ -19,6 +19,7 @@
  *     plan/arena.c           the device's memory under a budget: places, and who has to leave one (DTR)
  *     plan/key.c             what makes two steps the same; the plans that are known
  *     plan/cost.c            what calls and moves take: calibrated, then measured
+ *     plan/rings.c           memory between the disk and a GPU
  *     plan/liveness.c        who reads and writes an item, in which order
  *     plan/early.c           the order that gives memory back as early as it may
  *     plan/place.c           which items stay between two uses (weighted MIN), and which stay for good
@@ -44,6 +45,7 @@
  *     lane           what does one thing after another: compute, up (to the host), down (from it), disk
  *     instruction    a piece of work of a lane; clock: how far each lane has to be before it begins
  *     ring           memory of the host between the disk and a GPU; staged: in one
+ *     tile           a part of a large item that is in a ring by itself
  *     slot           a node's place in the order of a plan; a node that is recomputed has several */
 #ifndef OX_STREAM_SHUNT_INTERNAL_H
 #define OX_STREAM_SHUNT_INTERNAL_H
@@ -58,6 +60,9 @@ enum {
     OXI_SHUNT_FEW = 400,             /* and of one whose plans are changed a use at a time */
     OXI_SHUNT_MEANS = 4096,          /* kinds of calls whose times are known */
     OXI_SHUNT_FLIGHTS = 4,           /* moves of the disk that are under way at once */
+    OXI_SHUNT_TILE = 8 << 20,        /* bytes of a large item that are in a ring at once, at most */
+    OXI_SHUNT_TILE_LEAST = 1 << 20,
+    OXI_SHUNT_TILES = 6,             /* of a ring, under way at once */
     OXI_SHUNT_AHEAD = 16             /* loads of the next step that are begun when one ends */
 };
 
@@ -208,6 +213,7 @@ typedef struct oxi_shunt_known {
     bool on_disk;                    /* they are there, whatever else has them */
     bool caches;                     /* the host is to keep a copy beside the disk's */
     bool packs;                      /* copies that are made are compressed */
+    bool moves_whole;                /* or may be, so that it comes at once */
     uint8_t kind;
     uint64_t place;                  /* of a pinned one */
     double load[2], save[2];         /* seconds, over the link and from the disk; */
@@ -226,6 +232,7 @@ typedef struct oxi_shunt_problem {
     uint64_t capacity, host_room;
     uint64_t cache_room;             /* of host_room, for copies of what lies on the disk */
     uint64_t ring[2];                /* bytes on the way from the disk, and to it; 0: it is one move */
+    uint64_t tile;                   /* what comes passes the ring in tiles of so many bytes */
     double least[OXI_LANES];         /* seconds of an instruction that moves nothing */
     double time_most;                /* seconds to search for, as oxi_shunt_spent counts them: */
     double begun, begun_work;        /* when that began; what this thread had worked by then; */
@@ -268,7 +275,9 @@ typedef struct oxi_shunt_instruction {
     int32_t wait[OXI_LANES];         /* how many instructions of each lane are over before it begins */
     double seconds, start;           /* as simulated */
     uint64_t ring_at;                /* of reads and writes, and of what is beside them: where in its ring */
+    uint64_t from, bytes;            /* of the item, a tile; bytes 0: all of it */
     bool staged;                     /* a load or save that is beside them */
+    bool ends;                       /* with it, the item is there */
 } oxi_shunt_instruction;
 
 /* An item comes to lie at a place without a load, or leaves the device. */
@@ -287,8 +296,8 @@ typedef struct oxi_shunt_segment {
     int32_t next;                    /* of those that begin, or end, in the same slot */
     int32_t next_end;
     int32_t block;                   /* while it is placed */
-    int32_t read;                    /* of the read before its load: how many of the disk's are over then */
-    int32_t entry;                   /* its place in the ring */
+    int32_t read;                    /* tiles of it whose reads are in the plan, while it is made, */
+    int32_t entry;                   /* and the place of the first one in the ring */
     bool begun, over;                /* its load is in the plan, and its end, while it is made */
     uint64_t place;
 } oxi_shunt_segment;
@@ -395,7 +404,10 @@ struct ox_shunt {
     double packed_seconds[OXI_LANES]; /* of all steps: packing and unpacking */
     double lanes_seconds;            /* of the step, in its lanes; */
     int64_t lanes_runs;              /* more than one where it was cut */
-    oxi_shunt_flight ahead[OXI_SHUNT_AHEAD]; /* loads of the next step; they are their items' */
+    oxi_shunt_flight ahead[OXI_SHUNT_AHEAD]; /* loads of the next step, which are their items'; or reads: */
+    oxi_shunt_item *ahead_item[OXI_SHUNT_AHEAD]; /* into a ring, of whom, */
+    int ahead_count;                 /* how many, */
+    int64_t ahead_plan;              /* and by which plan: its first ones */
     void *ring[2];                   /* between the disk and a GPU (lanes/staging.c): from it, to it */
     ox_storage *ring_pinned[2];      /* whose memory that is; NULL: it is no pinned memory */
     uint64_t ring_bytes[2];

@@ -100,6 +100,7 @@ static void oxi_shunt_drop_nodes(ox_shunt *s) {
 static ox_status oxi_shunt_step_online(ox_shunt *s) {
     ox_status status = OX_OK;
     int64_t n = 0;
+    oxi_shunt_ahead_end(s);
     for (int64_t i = 0; i < s->resident[0].count; i++) oxi_shunt_land(s, s->resident[0].item[i]);
     s->ran_last = 0;
     for (; n < s->node_count; n++) {

@@ -106,17 +106,23 @@ static bool oxi_shunt_owns_pages(const ox_shunt *s, const oxi_shunt_item *item) 
            oxi_shunt_item_room(item) % OXI_SHUNT_PAGE == 0;
 }
 
-/* The end of a load that was begun ahead of its step. Nobody has asked for it: where it fails the item is not
- * on the device, and the load that a step asks for says why. */
-static void oxi_shunt_land(ox_shunt *s, oxi_shunt_item *item) {
+/* The end of a move that nobody has asked for: where it fails, whoever needs it finds out by himself. */
+static bool oxi_shunt_flight_lands(ox_shunt *s, oxi_shunt_flight *flight) {
     oxi_error earlier;
-    if (!item->flight) return;
     earlier.status = OX_OK;
     oxi_error_move(&earlier);
-    item->valid = oxi_shunt_flight_end(s, item->flight) == OX_OK;
-    item->flight = NULL;
+    bool lands = oxi_shunt_flight_end(s, flight) == OX_OK;
     ox_error_clear();
     oxi_error_put_back(&earlier);
+    return lands;
+}
+
+/* The end of a load that was begun ahead of its step. Where it fails the item is not on the device, and the
+ * load that a step asks for says why. */
+static void oxi_shunt_land(ox_shunt *s, oxi_shunt_item *item) {
+    if (!item->flight) return;
+    item->valid = oxi_shunt_flight_lands(s, item->flight);
+    item->flight = NULL;
 }
 
 /* ---- giving up ----------------------------------------------------------------------------------------- */
@@ -198,8 +204,10 @@ static void oxi_shunt_device_drop(ox_shunt *s, oxi_shunt_item *item) {
 static void oxi_shunt_resident_remove(ox_shunt *s, const oxi_shunt_item *item);
 
 static void oxi_shunt_parts_drop(ox_shunt *s, oxi_shunt_item *item);
+static void oxi_shunt_ahead_drop(ox_shunt *s, const oxi_shunt_item *item);
 
 static void oxi_shunt_item_forget(ox_shunt *s, oxi_shunt_item *item) {
+    oxi_shunt_ahead_drop(s, item);
     oxi_shunt_parts_drop(s, item);
     if (item->storage && oxi_shunt_is_planned(s)) oxi_shunt_resident_remove(s, item);
     oxi_shunt_device_drop(s, item);
@@ -456,6 +464,7 @@ static ox_status oxi_shunt_item_write(ox_shunt *s, oxi_shunt_item *item, size_t 
                                       size_t bytes) {
     bool whole = offset == 0 && bytes == item->bytes;
     oxi_shunt_land(s, item);
+    oxi_shunt_ahead_drop(s, item);
     if (!item->part && !whole && !item->storage && oxi_shunt_is_oversized(s, item)) {
         ox_status cut = oxi_shunt_parts_even(s, item);
         if (cut != OX_OK) return cut;

@@ -5,12 +5,13 @@
 typedef struct oxi_shunt_disk_work {
     const oxi_shunt_instruction *in; /* NULL: a pinned item that is late */
     int32_t item;
-    oxi_shunt_flight flight;
+    oxi_shunt_flight own, *flight;   /* flight: own, or one that was begun ahead of the step */
 } oxi_shunt_disk_work;
 
 typedef struct oxi_shunt_disk_lane {
     oxi_shunt_replay *r;
-    oxi_shunt_disk_work work[OXI_SHUNT_FLIGHTS];
+    oxi_shunt_disk_work work[OXI_SHUNT_TILES];
+    int most;         /* moves under way at once */
     int64_t begun, over;
     int32_t at, late; /* the next instruction, and pinned item */
 } oxi_shunt_disk_lane;
@@ -36,13 +37,13 @@ static bool oxi_shunt_may_go(oxi_shunt_replay *r, const oxi_shunt_instruction *i
 }
 
 static void oxi_shunt_work_end(oxi_shunt_disk_lane *d) {
-    oxi_shunt_disk_work *w = &d->work[d->over++ % OXI_SHUNT_FLIGHTS];
+    oxi_shunt_disk_work *w = &d->work[d->over++ % OXI_SHUNT_TILES];
     ox_shunt *s = d->r->s;
     oxi_shunt_item *item = s->table[w->item];
     ox_status status = OX_OK;
-    if (w->flight.stream)
-        status = oxi_shunt_by_ring(w->in) ? oxi_shunt_ring_end(s, item, w->in, &w->flight)
-                                          : oxi_shunt_move_end(s, item, &w->flight);
+    if (w->flight->stream)
+        status = oxi_shunt_by_ring(w->in) ? oxi_shunt_ring_end(s, item, w->in, w->flight)
+                                          : oxi_shunt_move_end(s, item, w->flight);
     if (status == OX_OK && w->in && w->in->action == OXI_ACT_SAVE) oxi_shunt_leave(s, item, false);
     if (w->in)
         oxi_shunt_done(d->r, OXI_LANE_DISK, status);
@@ -55,16 +56,20 @@ static ox_status oxi_shunt_work_go(oxi_shunt_disk_lane *d, oxi_shunt_disk_work *
     ox_shunt *s = d->r->s;
     oxi_shunt_item *item = s->table[w->item];
     ox_status status = OX_OK;
+    if (w->in && w->in->number < s->ahead_count) {
+        w->flight = &s->ahead[w->in->number];
+        return OX_OK;
+    }
     if (oxi_shunt_by_ring(w->in)) {
-        oxi_shunt_ring_begin(s, item, w->in, &w->flight);
+        oxi_shunt_ring_begin(s, item, w->in, w->flight);
         return OX_OK;
     }
     if (w->in && w->in->action == OXI_ACT_SAVE)
-        return oxi_shunt_has_copy(item) ? OX_OK : oxi_shunt_save_begin(s, item, &w->flight);
+        return oxi_shunt_has_copy(item) ? OX_OK : oxi_shunt_save_begin(s, item, w->flight);
     if (w->in)
         status = item->failed ? oxi_shunt_lost(s)
                               : oxi_shunt_put_at(s, item, d->r->plan->segment[w->in->segment].place);
-    if (status == OX_OK) oxi_shunt_load_begin(s, item, &w->flight);
+    if (status == OX_OK) oxi_shunt_load_begin(s, item, w->flight);
     return status;
 }
 
@@ -80,10 +85,11 @@ static void oxi_shunt_work_begin(oxi_shunt_disk_lane *d, const oxi_shunt_instruc
     plain = plain || oxi_shunt_by_ring(in);
     ox_status status = OX_OK;
     if (plain) {
-        oxi_shunt_disk_work *w = &d->work[d->begun % OXI_SHUNT_FLIGHTS];
+        oxi_shunt_disk_work *w = &d->work[d->begun % OXI_SHUNT_TILES];
         memset(w, 0, sizeof *w);
         w->in = in;
         w->item = i;
+        w->flight = &w->own;
         status = oxi_shunt_work_go(d, w);
         d->begun += status == OX_OK;
         if (status == OX_OK) return;
@@ -179,25 +185,56 @@ static void oxi_shunt_run_ahead(oxi_shunt_replay *r) {
     (void)oxi_shunt_meanwhile(r, plan->lane_count[OXI_LANE_COMPUTE], begun, count);
 }
 
+/* The same behind a ring, once the step is over: the next one's first reads, as far as they wait for nothing
+ * there. */
+static void oxi_shunt_read_next(oxi_shunt_replay *r) {
+    ox_shunt *s = r->s;
+    const oxi_shunt_plan *plan = r->plan;
+    oxi_shunt_instruction in;
+    memset(&in, 0, sizeof in);
+    memcpy(in.wait, plan->lane_count, sizeof in.wait);
+    if (!oxi_shunt_await(r, &in, OXI_LANE_DISK)) return;
+    for (int32_t k = 0; k < plan->instruction_count && s->ahead_count < OXI_SHUNT_AHEAD; k++) {
+        const oxi_shunt_instruction *next = &plan->instruction[k];
+        oxi_shunt_flight *flight = &s->ahead[s->ahead_count];
+        if (next->lane != OXI_LANE_DISK) continue;
+        oxi_shunt_item *item = s->table[next->item];
+        bool waits = next->action != OXI_ACT_READ;
+        for (int lane = 0; lane < OXI_LANES; lane++) waits = waits || next->wait[lane] > 0;
+        if (waits || !item->held || !item->again || flight->stream) return;
+        oxi_shunt_ring_begin(s, item, next, flight);
+        if (!flight->stream) return;
+        flight->unwatched = true;
+        s->ahead_plan = plan->number;
+        s->ahead_item[s->ahead_count++] = item;
+    }
+}
+
 static void oxi_shunt_disk_run(oxi_shunt_replay *r) {
     oxi_shunt_disk_lane d;
     const oxi_shunt_instruction *in = NULL;
     int32_t item = 0;
     memset(&d, 0, sizeof d);
     d.r = r;
+    d.most = oxi_shunt_flights_of(r->plan);
     for (;;) {
-        bool goes = d.begun - d.over < OXI_SHUNT_FLIGHTS && oxi_shunt_disk_next(&d, &in, &item);
+        bool goes = d.begun - d.over < d.most && oxi_shunt_disk_next(&d, &in, &item);
         if (goes) {
             d.late += in == NULL;
             d.at += in != NULL;
             oxi_shunt_work_begin(&d, in, item);
         } else if (d.over < d.begun) { /* a request at a time: the next load may be due meanwhile */
-            oxi_shunt_disk_work *first = &d.work[d.over % OXI_SHUNT_FLIGHTS];
-            if (!first->flight.stream || oxi_shunt_flight_step(&first->flight)) oxi_shunt_work_end(&d);
+            oxi_shunt_disk_work *first = &d.work[d.over % OXI_SHUNT_TILES];
+            if (!first->flight->stream || oxi_shunt_flight_step(first->flight)) oxi_shunt_work_end(&d);
         } else if (oxi_shunt_has_failed(r) || (!in && d.late == r->late_count) ||
                    !oxi_shunt_await(r, in, OXI_LANE_DISK)) {
             break;
         }
     }
-    if (r->repeats && !oxi_shunt_has_failed(r)) oxi_shunt_run_ahead(r);
+    if (oxi_shunt_has_failed(r)) return;
+    r->s->ahead_count = 0;
+    if (r->repeats && r->plan->ring[0] > 0)
+        oxi_shunt_read_next(r);
+    else if (r->repeats)
+        oxi_shunt_run_ahead(r);
 }

@@ -126,11 +126,13 @@ static ox_status oxi_shunt_do_load(oxi_shunt_replay *r, const oxi_shunt_instruct
         oxi_shunt_leave(s, item, false);
     }
     uint64_t place = r->plan->segment[in->segment].place;
+    if (in->from > 0) return oxi_shunt_load_tile(s, item, in);
     bool there = item->host && item->packed == OX_COMPRESSION_NONE && !item->valid;
     if (there && oxi_shunt_may_lend(s, r->plan->known[in->item].kind))
         return oxi_shunt_lend_at(s, item, place);
     ox_status status = oxi_shunt_put_at(s, item, place);
     if (status != OX_OK) return status;
+    if (in->bytes > 0) return oxi_shunt_load_tile(s, item, in);
     return item->staged ? oxi_shunt_load_staged(s, item) : oxi_shunt_load(s, item);
 }
 
@@ -232,6 +234,7 @@ static void oxi_shunt_lane_run(oxi_shunt_replay *r, int lane) {
 }
 
 static void oxi_shunt_disk_run(oxi_shunt_replay *r);
+static int oxi_shunt_flights_of(const oxi_shunt_plan *plan);
 
 /* ---- lanes --------------------------------------------------------------------------------------------- */
 
@@ -284,6 +287,7 @@ static void oxi_shunt_run_lanes(oxi_shunt_replay *r) {
     ox_error_clear();
 #endif
     r->alone = true;
+    oxi_shunt_ahead_end(r->s);
     oxi_shunt_load_late(r);
     oxi_shunt_lane_run(r, OXI_LANE_COMPUTE);
 }
@@ -369,6 +373,7 @@ static ox_status oxi_shunt_settle_pins(ox_shunt *s, oxi_shunt_replay *r) {
 /* What is to be read has the numbers that it had before the step, or is lost. */
 static void oxi_shunt_after_failure(oxi_shunt_replay *r) {
     ox_shunt *s = r->s;
+    oxi_shunt_ahead_end(s);
     for (int32_t i = 0; i < s->table_count; i++) { /* a load that did not end */
         oxi_shunt_item *item = s->table[i];
         oxi_shunt_unstage(s, item);
@@ -376,6 +381,16 @@ static void oxi_shunt_after_failure(oxi_shunt_replay *r) {
     }
     for (int64_t n = 0; n < s->node_count; n++)
         if (!r->ran[n]) oxi_shunt_not_run(s->nodes, n, n + 1);
+}
+
+/* What was read into a ring ahead of the step is its first reads, or is given up. */
+static void oxi_shunt_ahead_check(ox_shunt *s, const oxi_shunt_plan *plan) {
+    bool same = s->ahead_plan == plan->number;
+    int count = 0;
+    for (int32_t k = 0; k < plan->instruction_count && same && count < s->ahead_count; k++)
+        if (plan->instruction[k].lane == OXI_LANE_DISK)
+            same = s->table[plan->instruction[k].item] == s->ahead_item[count++];
+    if (!same) oxi_shunt_ahead_end(s);
 }
 
 static ox_status oxi_shunt_replay_run(ox_shunt *s, const oxi_shunt_plan *plan) {
@@ -390,6 +405,7 @@ static ox_status oxi_shunt_replay_run(ox_shunt *s, const oxi_shunt_plan *plan) {
     r.ran = (bool *)oxi_shunt_list(nodes, sizeof *r.ran);
     bool clean = ox_error() == OX_OK;
     ox_status status = r.late && r.late_slot && r.awaited && r.ran ? oxi_shunt_arena_open(s) : OX_ERR_NOMEM;
+    oxi_shunt_ahead_check(s, plan);
     oxi_shunt_rings_open(s, plan->ring);
     if (status == OX_OK) status = oxi_shunt_settle_pins(s, &r);
     r.repeats = s->ran_last == plan->number;
@@ -420,14 +436,20 @@ static ox_status oxi_shunt_replay_run(ox_shunt *s, const oxi_shunt_plan *plan) {
 
 /* ---- a step by its plan -------------------------------------------------------------------------------- */
 
+/* How many moves of the disk are under way at once. */
+static int oxi_shunt_flights_of(const oxi_shunt_plan *plan) {
+    return plan->ring[0] + plan->ring[1] > 0 ? OXI_SHUNT_TILES : OXI_SHUNT_FLIGHTS;
+}
+
 /* Seconds of a move from in->start on, which may begin at `due`. What the step before began is there, or on
  * its way: `landed` is when the last of those begun before it is over, `now` when the step begins. */
 static double oxi_shunt_move_takes(ox_shunt *s, const oxi_shunt_plan *plan, const oxi_shunt_instruction *in,
                                    double due, double now, double *landed, oxi_shunt_told *told) {
     const oxi_shunt_item *item = s->table[in->item];
     bool write = !oxi_shunt_comes(in), packed = oxi_shunt_moves_packed(item, plan->known[in->item].packs);
-    uint64_t bytes = oxi_shunt_moved_bytes(s, item, packed);
+    uint64_t bytes = in->bytes > 0 ? oxi_shunt_tile_bytes(item, in) : oxi_shunt_moved_bytes(s, item, packed);
     double work = packed ? oxi_shunt_packing_seconds(s, item, write) : 0;
+    if (in->lane == OXI_LANE_DISK && in->number < s->ahead_count && s->ahead_plan == plan->number) return 0;
     if (!write && oxi_shunt_is_ahead(plan, item)) {
         double start = item->flight && item->flight->start > *landed ? item->flight->start : *landed;
         if (!item->valid) *landed = start + oxi_shunt_lane_seconds(s, OXI_LANE_DISK, bytes, false);
@@ -449,6 +471,7 @@ static double oxi_shunt_move_takes(ox_shunt *s, const oxi_shunt_plan *plan, cons
 static void oxi_shunt_resimulate(ox_shunt *s, oxi_shunt_plan *plan) {
     double *finish[OXI_LANES], end[OXI_LANES] = {0, 0, 0, 0};
     oxi_shunt_told told = {0, 0, 1};
+    const int flights = oxi_shunt_flights_of(plan);
     size_t all = 0;
     for (int lane = 0; lane < OXI_LANES; lane++) all += (size_t)plan->lane_count[lane];
     double *block = (double *)oxi_try_alloc((all + 1) * sizeof *block), *at = block;
@@ -465,9 +488,8 @@ static void oxi_shunt_resimulate(ox_shunt *s, oxi_shunt_plan *plan) {
         double took =
             in->action == OXI_ACT_NODE ? oxi_shunt_mean_seconds(s, s->nodes[in->node]->shape_key) : 0;
         if (took > 0) in->seconds = took;
-        double due = in->lane == OXI_LANE_DISK && in->number >= OXI_SHUNT_FLIGHTS
-                         ? finish[in->lane][in->number - OXI_SHUNT_FLIGHTS]
-                         : 0;
+        double due =
+            in->lane == OXI_LANE_DISK && in->number >= flights ? finish[in->lane][in->number - flights] : 0;
         for (int lane = 0; lane < OXI_LANES; lane++)
             if (in->wait[lane] > 0 && finish[lane][in->wait[lane] - 1] > due)
                 due = finish[lane][in->wait[lane] - 1];

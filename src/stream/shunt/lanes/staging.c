@@ -5,7 +5,7 @@
 
 enum {
     OXI_SHUNT_PINNED_LEAST = 64 << 10, /* bytes of a copy that is worth pinning */
-    OXI_SHUNT_TILE = 4 << 20           /* of the disk's pieces where no plan has a ring for them */
+    OXI_SHUNT_TWO = 4 << 20            /* of the two tiles where no plan has a ring */
 };
 
 /* ---- pinned memory ------------------------------------------------------------------------------------- */
@@ -147,7 +147,7 @@ static ox_status oxi_shunt_tiles_run(ox_shunt *s, const oxi_shunt_item *item, ox
 static ox_status oxi_shunt_tiles_move(ox_shunt *s, const oxi_shunt_item *item, bool write) {
     oxi_shunt_tiles t;
     memset(&t, 0, sizeof t);
-    t.tile = oxi_shunt_pages_of(item->bytes < OXI_SHUNT_TILE ? item->bytes : (size_t)OXI_SHUNT_TILE);
+    t.tile = oxi_shunt_pages_of(item->bytes < OXI_SHUNT_TWO ? item->bytes : (size_t)OXI_SHUNT_TWO);
     size_t each = t.tile + OXI_SHUNT_PAGE, room = 2 * each + OXI_SHUNT_PAGE;
     ox_storage *pinned = s->compute->copy_async ? oxi_storage_pinned(s->compute, room) : NULL;
     char *memory = pinned ? (char *)pinned->data : (char *)oxi_alloc(room);
@@ -192,6 +192,20 @@ static ox_status oxi_shunt_load_on(ox_shunt *s, const oxi_shunt_item *item) {
 
 /* ---- rings --------------------------------------------------------------------------------------------- */
 
+/* What was read into a ring ahead of a step is given up, wherever that is. */
+static void oxi_shunt_ahead_end(ox_shunt *s) {
+    for (int k = 0; k < s->ahead_count; k++)
+        if (s->ahead[k].stream) (void)oxi_shunt_flight_lands(s, &s->ahead[k]);
+    s->ahead_count = 0;
+}
+
+/* The same if the item is among it, whose bytes or file are not what they were. */
+static void oxi_shunt_ahead_drop(ox_shunt *s, const oxi_shunt_item *item) {
+    bool among = false;
+    for (int k = 0; k < s->ahead_count; k++) among = among || s->ahead_item[k] == item;
+    if (among) oxi_shunt_ahead_end(s);
+}
+
 static void oxi_shunt_ring_drop(ox_shunt *s, int k) {
     if (!s->ring[k]) return;
     oxi_shunt_host_return(s, s->ring[k], (size_t)s->ring_bytes[k] + OXI_SHUNT_PAGE, s->ring_pinned[k]);
@@ -223,15 +237,24 @@ static char *oxi_shunt_read_to(const ox_shunt *s, const oxi_shunt_item *item, ui
     return oxi_shunt_ring_at(s, 0, at) + oxi_shunt_disk_skew(item);
 }
 
+/* The item's bytes that a move is of. */
+static size_t oxi_shunt_tile_bytes(const oxi_shunt_item *item, const oxi_shunt_instruction *in) {
+    if (in->bytes == 0) return item->bytes;
+    if (in->from >= item->bytes) return 0;
+    size_t left = item->bytes - (size_t)in->from;
+    return in->ends || left < in->bytes ? left : (size_t)in->bytes;
+}
+
 /* The disk's part of a move; none begins where the load finds its bytes elsewhere, or the save has left them
  * there. */
 static void oxi_shunt_ring_begin(const ox_shunt *s, const oxi_shunt_item *item,
                                  const oxi_shunt_instruction *in, oxi_shunt_flight *flight) {
     bool reads = in->action == OXI_ACT_READ;
-    size_t bytes = item->packed == OX_COMPRESSION_NONE ? item->bytes : item->disk_bytes;
-    if (reads && s->ring[0] && !item->host && item->disk_valid && !item->valid)
-        oxi_shunt_flight_begin(flight, item->disk, item->disk_at, oxi_shunt_read_to(s, item, in->ring_at),
-                               bytes, false, true, false);
+    size_t bytes = item->packed == OX_COMPRESSION_NONE ? oxi_shunt_tile_bytes(item, in) : item->disk_bytes;
+    if (item->packed != OX_COMPRESSION_NONE && in->bytes > 0) bytes = 0; /* that comes at once */
+    if (reads && bytes > 0 && s->ring[0] && !item->host && item->disk_valid && !item->valid)
+        oxi_shunt_flight_begin(flight, item->disk, item->disk_at + in->from,
+                               oxi_shunt_read_to(s, item, in->ring_at), bytes, false, true, false);
     else if (!reads && item->staged)
         oxi_shunt_flight_begin(flight, item->disk, 0, item->staged, item->bytes, true, true, false);
 }
@@ -241,12 +264,23 @@ static ox_status oxi_shunt_ring_end(ox_shunt *s, oxi_shunt_item *item, const oxi
     ox_status status = oxi_shunt_flight_end(s, flight);
     if (status != OX_OK) return status;
     if (in->action == OXI_ACT_READ) {
-        item->staged = oxi_shunt_read_to(s, item, in->ring_at);
+        if (in->from == 0) item->staged = oxi_shunt_read_to(s, item, in->ring_at); /* others as well */
         return OX_OK;
     }
     item->staged = NULL;
     oxi_shunt_disk_set(item, item->bytes, 0);
     return OX_OK;
+}
+
+/* The link's part of a tile. Where the disk had none, all comes with the last one. */
+static ox_status oxi_shunt_load_tile(ox_shunt *s, oxi_shunt_item *item, const oxi_shunt_instruction *in) {
+    size_t bytes = oxi_shunt_tile_bytes(item, in);
+    if (!item->staged) return in->ends ? oxi_shunt_load(s, item) : OX_OK;
+    ox_status status = oxi_shunt_link_item(s, item, (size_t)in->from,
+                                           oxi_shunt_read_to(s, item, in->ring_at), bytes, false);
+    if (in->ends) item->staged = NULL;
+    if (in->ends) item->valid = status == OX_OK;
+    return status;
 }
 
 /* The link's part of a load; what is packed is unpacked by the host. */

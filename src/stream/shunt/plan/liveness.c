@@ -98,8 +98,6 @@ typedef struct oxi_shunt_touches {
     int32_t count; /* of touches, as there is memory for */
 } oxi_shunt_touches;
 
-static uint64_t oxi_shunt_ring_room(uint64_t room);
-
 static void oxi_shunt_problem_close(oxi_shunt_problem *p, oxi_shunt_touches *t) {
     size_t nodes = (size_t)p->node_count;
     oxi_shunt_unlist(t->first, nodes, sizeof *t->first);
@@ -177,6 +175,7 @@ static void oxi_shunt_know(ox_shunt *s, const oxi_shunt_item *item, oxi_shunt_kn
     known->on_host = item->host != NULL;
     known->on_disk = item->disk_valid;
     known->kind = item->kind;
+    known->moves_whole = may || item->packed != OX_COMPRESSION_NONE;
     oxi_shunt_know_moves(s, item, may && always, known);
     *other = *known;
     if (may && !always) oxi_shunt_know_moves(s, item, true, other);
@@ -223,7 +222,8 @@ static void oxi_shunt_classify(ox_shunt *s) {
 }
 
 /* Of the host's room, what is left beside all that the step makes or changes, where that is the most: copies
- * of files shall not drive those to the disk. */
+ * of files shall not drive those to the disk. Behind a ring, where little waits on the device, some of it
+ * stays there. */
 static uint64_t oxi_shunt_cache_room(const oxi_shunt_problem *p) {
     size_t items = (size_t)p->item_count, nodes = (size_t)p->node_count;
     int32_t *first = (int32_t *)oxi_shunt_list(3 * items, sizeof *first), *last = first + items,
@@ -249,82 +249,8 @@ static uint64_t oxi_shunt_cache_room(const oxi_shunt_problem *p) {
     }
     oxi_shunt_unlist(first, 3 * items, sizeof *first);
     oxi_shunt_unlist(live, nodes + 1, sizeof *live);
+    if (p->ring[0] > 0) most -= most < p->capacity / 32 ? most : p->capacity / 32;
     return most < p->host_room ? p->host_room - most : 0;
-}
-
-/* Of a ring for items of so many bytes in the mean, and at most: for four of them, as far as an eighth of
- * the host's budget allows, or for the largest one as far as a quarter does. More would be copies'. */
-static uint64_t oxi_shunt_ring_size(const ox_shunt *s, uint64_t mean, uint64_t most) {
-    const uint64_t host = s->desc.host_bytes, part = 4 * mean < host / 8 ? 4 * mean : host / 8;
-    const uint64_t bytes = part / OXI_SHUNT_PAGE * OXI_SHUNT_PAGE;
-    return bytes >= most ? bytes : most <= host / 4 ? most : 0;
-}
-
-/* Bytes of the host's budget that a ring takes beside what it has. */
-static uint64_t oxi_shunt_ring_wants(const ox_shunt *s, int k, uint64_t bytes) {
-    if (bytes <= s->ring_bytes[k]) return 0;
-    return bytes - s->ring_bytes[k] + (s->ring_bytes[k] > 0 ? 0 : OXI_SHUNT_PAGE);
-}
-
-/* A copy on the host moves on to the disk. */
-static ox_status oxi_shunt_demote(ox_shunt *s, oxi_shunt_item *item) {
-    if (!item->disk_valid) {
-        ox_status status = oxi_shunt_disk_take(s, item, item->bytes);
-        if (status == OX_OK)
-            status = oxi_shunt_disk_move(s, item->disk, 0, (char *)item->host, item->bytes, true, false);
-        if (status != OX_OK) return status;
-        oxi_shunt_disk_set(item, item->bytes, 0);
-    }
-    oxi_shunt_host_drop(s, item);
-    return OX_OK;
-}
-
-/* Where a step's items fit neither the device nor the host, so that the disk has a part in it anyway, copies
- * on the host make room for rings. A disk that fails is found by whoever needs it. */
-static void oxi_shunt_rings_make_room(ox_shunt *s) {
-    uint64_t all = 0, most = 0, wants = 0, count = 0;
-    oxi_error earlier;
-    for (int32_t i = 0; i < s->table_count && !s->compute->host; i++) {
-        uint64_t room = s->table[i]->small ? 0 : oxi_shunt_item_room(s->table[i]);
-        all += room;
-        count += room > 0;
-        if (room > 0 && oxi_shunt_ring_room(room) > most) most = oxi_shunt_ring_room(room);
-    }
-    if (all <= s->main_bytes + s->desc.host_bytes) return;
-    for (int k = 0; k < 2; k++)
-        wants += oxi_shunt_ring_wants(s, k, oxi_shunt_ring_size(s, all / count + OXI_SHUNT_PAGE, most));
-    earlier.status = OX_OK;
-    oxi_error_move(&earlier);
-    for (int32_t i = 0; i < s->table_count && s->desc.host_bytes - s->stats.host_bytes < wants; i++) {
-        oxi_shunt_item *item = s->table[i];
-        if (!item->host || item->small || item->packed != OX_COMPRESSION_NONE) continue;
-        if (oxi_shunt_demote(s, item) != OX_OK) break;
-    }
-    ox_error_clear();
-    oxi_error_put_back(&earlier);
-}
-
-/* Rings between the disk and a device that has memory of its own, for what comes and for what is written.
- * What is not there yet is taken off the host's room. */
-static void oxi_shunt_ring_sizes(const ox_shunt *s, oxi_shunt_problem *p) {
-    uint64_t most[2] = {0, 0}, all[2] = {0, 0}, count[2] = {0, 0};
-    for (int32_t t = 0; t < p->first[p->node_count] && !s->compute->host; t++) {
-        const oxi_shunt_known *k = &p->known[p->touch[t].item];
-        uint64_t room = k->small ? 0 : oxi_shunt_ring_room(k->room);
-        for (int saves = 0; saves < 1 + p->touch[t].writes && room > 0; saves++) {
-            all[saves] += room;
-            count[saves]++;
-            if (room > most[saves]) most[saves] = room;
-        }
-    }
-    for (int k = 0; k < 2; k++) {
-        if (count[k] == 0) continue;
-        uint64_t bytes = oxi_shunt_ring_size(s, all[k] / count[k], most[k]),
-                 wants = oxi_shunt_ring_wants(s, k, bytes);
-        if (bytes == 0 || wants > p->host_room) continue;
-        p->host_room -= wants;
-        p->ring[k] = bytes > s->ring_bytes[k] ? bytes : s->ring_bytes[k];
-    }
 }
 
 /* For how long a plan of a step is sought that computes for so many seconds: up to 35 ms, or what its calls

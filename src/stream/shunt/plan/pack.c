@@ -44,7 +44,8 @@ typedef struct oxi_shunt_timing {
 
 static double oxi_shunt_pack_seconds(const oxi_shunt_known *k, const oxi_shunt_instruction *in) {
     int tier = in->lane == OXI_LANE_DISK;
-    return oxi_shunt_comes(in) ? k->load[tier] : k->save[tier];
+    double share = in->bytes > 0 ? (double)in->bytes / (double)k->room : 1;
+    return share * (oxi_shunt_comes(in) ? k->load[tier] : k->save[tier]);
 }
 
 /* When everything is, by what moves take now; what it costs. */

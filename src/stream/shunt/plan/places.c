@@ -14,20 +14,6 @@ typedef struct oxi_shunt_block {
  * pages). */
 enum { OXI_SHUNT_BINS = 32 };
 
-/* What has a place in a ring, in turn, and which instruction of the lane that takes it out of there it waits
- * for: how many of them are over then; 0: that one is not in the plan yet. */
-typedef struct oxi_shunt_ring_entry {
-    uint64_t at, end;
-    int32_t over;
-} oxi_shunt_ring_entry;
-
-typedef struct oxi_shunt_ring {
-    uint64_t bytes, head;
-    oxi_shunt_ring_entry *entry;
-    size_t room;
-    int32_t first, count;
-} oxi_shunt_ring;
-
 typedef struct oxi_shunt_schedule {
     const oxi_shunt_problem *p;
     const oxi_shunt_order *o;
@@ -48,6 +34,7 @@ typedef struct oxi_shunt_schedule {
     int32_t crowds;             /* how many slots were */
     uint64_t placed;            /* bytes, since a slot was noted for that */
     double *finish[OXI_LANES], lane_end[OXI_LANES];
+    size_t finish_room; /* instructions of a lane, at most */
     oxi_shunt_ring ring[2];          /* from the disk, to it */
     int32_t read_slot, read_segment; /* the load whose read comes next: -1, it is none of the slot's yet */
     uint64_t host_left;

@@ -228,15 +228,20 @@ static void oxi_shunt_try_least(oxi_shunt_search *s) {
 
 static void oxi_shunt_try_all(oxi_shunt_search *s) {
     enum { PINS = 8 };
-    /* Of large steps few are tried: those first that leave items of many sizes some room. */
+    /* Of large steps few are tried: those first that leave items of many sizes some room; behind a ring,
+     * where what comes next waits, little more than one slot wants. */
     static const double of_all[PINS] = {1, -1, -2, 0.75, 0.5, 0.25, 0, 0.9},
-                        of_large[PINS] = {-2, 0.75, -1, 0.5, 0.25, 0.9, 1, 0};
+                        of_large[PINS] = {-2, 0.75, -1, 0.5, 0.25, 0.9, 1, 0},
+                        of_ringed[PINS] = {-0.1, -0.35, -1, -2, 0.75, 0.5, 0.25, 0};
     static const double parts[] = {1, 0.85, 0.7, 0.5};
-    const double *pins = s->order.access_count > OXI_SHUNT_FEW ? of_large : of_all;
+    const double *pins = s->order.access_count <= OXI_SHUNT_FEW ? of_all
+                         : s->p->ring[0] > 0                   ? of_ringed
+                                                               : of_large;
     static const struct {
         double weight;
         int packing, spread;
-    } ways[] = {{1, OXI_PACK_RING, 1},
+    } ways[] = {{1, OXI_PACK_LATE, 1}, /* behind a ring, with the first two of its pins */
+                {1, OXI_PACK_RING, 1},
                 {1, 0, 0},
                 {1, OXI_PACK_TIGHT, 1},
                 {1, OXI_PACK_RING, 0},
@@ -249,8 +254,8 @@ static void oxi_shunt_try_all(oxi_shunt_search *s) {
                 {3, OXI_PACK_RING, 1},
                 {3, 0, 1},
                 {1, OXI_PACK_LONG, 1}};
-    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++)
-        for (size_t i = 0; i < PINS; i++)
+    for (size_t w = pins == of_ringed ? 0 : 1; w < sizeof ways / sizeof *ways; w++)
+        for (size_t i = 0; i < PINS && (w > 0 || i < 2); i++)
             for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
                 const oxi_shunt_choice c = {pins[i], parts[k], ways[w].weight, ways[w].packing,
                                             ways[w].spread};

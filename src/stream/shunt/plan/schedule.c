@@ -173,17 +173,25 @@ static bool oxi_shunt_comes(const oxi_shunt_instruction *in) {
     return in->action == OXI_ACT_LOAD || in->action == OXI_ACT_READ;
 }
 
-static oxi_shunt_instruction *oxi_shunt_emit_move(oxi_shunt_schedule *s, int action, int lane,
-                                                  const int32_t *wait, int32_t segment) {
+/* share: of the item's bytes. */
+static oxi_shunt_instruction *oxi_shunt_emit_share(oxi_shunt_schedule *s, int action, int lane,
+                                                   const int32_t *wait, int32_t segment, double share) {
     int32_t item = s->plan->segment[segment].item, tier = lane == OXI_LANE_DISK;
     const oxi_shunt_known *k = &s->p->known[item];
     bool loads = action == OXI_ACT_LOAD || action == OXI_ACT_READ;
-    oxi_shunt_instruction *in = oxi_shunt_emit(s, action, lane, wait, loads ? k->load[tier] : k->save[tier]);
+    oxi_shunt_instruction *in =
+        oxi_shunt_emit(s, action, lane, wait, share * (loads ? k->load[tier] : k->save[tier]));
     if (!in) return NULL;
     in->item = item;
     in->segment = segment;
-    s->plan->takes += loads ? k->load_takes[tier] : k->save_takes[tier];
+    in->ends = true;
+    s->plan->takes += share * (loads ? k->load_takes[tier] : k->save_takes[tier]);
     return in;
+}
+
+static oxi_shunt_instruction *oxi_shunt_emit_move(oxi_shunt_schedule *s, int action, int lane,
+                                                  const int32_t *wait, int32_t segment) {
+    return oxi_shunt_emit_share(s, action, lane, wait, segment, 1);
 }
 
 static bool oxi_shunt_change_add(oxi_shunt_schedule *s, int32_t item, bool begins, bool dies,
@@ -203,50 +211,42 @@ static bool oxi_shunt_change_add(oxi_shunt_schedule *s, int32_t item, bool begin
 
 /* ---- rings --------------------------------------------------------------------------------------------- */
 
-/* Bytes of an item in a ring, wherever in its pages those lie; whole pages, as a disk reads them. */
-static uint64_t oxi_shunt_ring_room(uint64_t room) {
-    return (room + 2 * OXI_SHUNT_PAGE - 1) / OXI_SHUNT_PAGE * OXI_SHUNT_PAGE;
-}
-
-/* A place for `room` bytes, behind the one before or where the ring begins: its number; what was there before
- * has left by the clock's lane. -1: somebody there has not been told when to leave, or there is no memory. */
-static int32_t oxi_shunt_ring_take(oxi_shunt_ring *r, uint64_t room, int32_t *clock) {
-    bool turns = room > r->bytes - r->head;
-    uint64_t at = turns ? 0 : r->head, end = at + room;
-    void *grown = oxi_grow(r->entry, &r->room, (size_t)r->count + 1, sizeof *r->entry, false);
-    if (!grown) return -1;
-    r->entry = (oxi_shunt_ring_entry *)grown;
-    for (; r->first < r->count; r->first++) {
-        const oxi_shunt_ring_entry *oldest = &r->entry[r->first];
-        bool skipped = turns && oldest->at >= r->head, apart = oldest->at >= end || oldest->end <= at;
-        if (apart && !skipped) break;
-        if (oldest->over == 0) return -1;
-        if (oldest->over > *clock) *clock = oldest->over;
-    }
-    r->head = end;
-    r->entry[r->count].at = at;
-    r->entry[r->count].end = end;
-    r->entry[r->count].over = 0;
-    return r->count++;
-}
-
 static bool oxi_shunt_may_stage(const oxi_shunt_schedule *s, int32_t item, bool saves) {
-    uint64_t bytes = s->p->ring[saves];
-    return bytes > 0 && oxi_shunt_ring_room(s->p->known[item].room) <= bytes;
+    const oxi_shunt_known *k = &s->p->known[item];
+    uint64_t bytes = s->p->ring[saves], room = saves ? k->room : oxi_shunt_tile_room(s->p, k, 0);
+    return bytes > 0 && oxi_shunt_ring_room(room) <= bytes;
 }
 
-/* The disk's part of a load. */
+/* Tile t of a load: the disk's part, or the link's. */
+static oxi_shunt_instruction *oxi_shunt_emit_tile(oxi_shunt_schedule *s, int action, const int32_t *clock,
+                                                  int32_t g, int32_t t, uint64_t ring_at) {
+    const oxi_shunt_known *k = &s->p->known[s->plan->segment[g].item];
+    int32_t tiles = oxi_shunt_tiles_of(s->p, k);
+    int lane = action == OXI_ACT_READ ? OXI_LANE_DISK : OXI_LANE_DOWN;
+    uint64_t room = oxi_shunt_tile_room(s->p, k, t);
+    double share = tiles > 1 ? (double)room / (double)k->room : 1;
+    oxi_shunt_instruction *in = oxi_shunt_emit_share(s, action, lane, clock, g, share);
+    if (!in) return NULL;
+    in->ring_at = ring_at;
+    in->ends = t + 1 == tiles;
+    if (tiles > 1) in->from = (uint64_t)t * s->p->tile;
+    if (tiles > 1) in->bytes = room;
+    return in;
+}
+
+/* The disk's part of a load: its next tile. */
 static bool oxi_shunt_emit_read(oxi_shunt_schedule *s, int32_t g) {
-    int32_t clock[OXI_LANES] = {0, 0, 0, 0}, i = s->plan->segment[g].item;
+    int32_t clock[OXI_LANES] = {0, 0, 0, 0}, i = s->plan->segment[g].item, t = s->plan->segment[g].read;
+    uint64_t room = oxi_shunt_ring_room(oxi_shunt_tile_room(s->p, &s->p->known[i], t));
     if (s->saved[i][0] >= 0) clock[s->saved[i][0]] = s->saved[i][1] + 1;
-    int32_t entry =
-        oxi_shunt_ring_take(&s->ring[0], oxi_shunt_ring_room(s->p->known[i].room), &clock[OXI_LANE_DOWN]);
+    int32_t entry = oxi_shunt_ring_take(&s->ring[0], room, &clock[OXI_LANE_DOWN]);
     if (entry < 0) return false;
-    oxi_shunt_instruction *in = oxi_shunt_emit_move(s, OXI_ACT_READ, OXI_LANE_DISK, clock, g);
+    const oxi_shunt_instruction *in =
+        oxi_shunt_emit_tile(s, OXI_ACT_READ, clock, g, t, s->ring[0].entry[entry].at);
     if (!in) return false;
-    in->ring_at = s->ring[0].entry[entry].at;
-    s->plan->segment[g].entry = entry;
-    s->plan->segment[g].read = in->number + 1;
+    s->ring[0].entry[entry].there = in->number + 1;
+    if (t == 0) s->plan->segment[g].entry = entry;
+    s->plan->segment[g].read++;
     return true;
 }
 
@@ -262,14 +262,32 @@ static void oxi_shunt_read_ahead(oxi_shunt_schedule *s) {
         }
         const oxi_shunt_segment *one = &s->plan->segment[g];
         bool first = g == 0 || one[-1].item != one->item;
-        if (!one->begun && one->read == 0) {
+        if (!one->begun) {
             if (!first && !one[-1].over) return; /* who knows where it will wait */
-            bool reads = s->tier[one->item] == 2 && oxi_shunt_may_stage(s, one->item, false);
-            if (reads && !oxi_shunt_emit_read(s, g)) return;
+            int32_t tiles = oxi_shunt_tiles_of(s->p, &s->p->known[one->item]);
+            if (s->tier[one->item] != 2 || !oxi_shunt_may_stage(s, one->item, false)) tiles = 0;
+            while (one->read < tiles)
+                if (!oxi_shunt_emit_read(s, g)) return;
         }
         s->read_segment = s->plan->segment[g].next;
         s->read_slot += s->read_segment < 0;
     }
+}
+
+/* All tiles of a load, each behind its read. */
+static bool oxi_shunt_emit_tiles(oxi_shunt_schedule *s, int32_t g, int32_t *clock) {
+    oxi_shunt_segment *one = &s->plan->segment[g];
+    int32_t tiles = oxi_shunt_tiles_of(s->p, &s->p->known[one->item]);
+    for (int32_t t = 0; t < tiles; t++) {
+        if (one->read == t && !oxi_shunt_emit_read(s, g)) return false;
+        oxi_shunt_ring_entry *entry = &s->ring[0].entry[one->entry + t];
+        if (entry->there > clock[OXI_LANE_DISK]) clock[OXI_LANE_DISK] = entry->there;
+        oxi_shunt_instruction *in = oxi_shunt_emit_tile(s, OXI_ACT_LOAD, clock, g, t, entry->at);
+        if (!in) return false;
+        in->staged = true;
+        entry->over = in->number + 1;
+    }
+    return true;
 }
 
 static bool oxi_shunt_emit_load(oxi_shunt_schedule *s, int32_t g) {
@@ -277,22 +295,18 @@ static bool oxi_shunt_emit_load(oxi_shunt_schedule *s, int32_t g) {
     oxi_shunt_segment *one = &s->plan->segment[g];
     int32_t i = one->item;
     bool staged = s->tier[i] == 2 && oxi_shunt_may_stage(s, i, false);
-    if (staged && one->read == 0 && !oxi_shunt_emit_read(s, g)) return false;
-    if (staged) clock[OXI_LANE_DISK] = one->read;
     if (s->saved[i][0] >= 0 && s->saved[i][1] >= clock[s->saved[i][0]])
         clock[s->saved[i][0]] = s->saved[i][1] + 1;
     if (g > 0 && one[-1].item == i)
         clock[OXI_LANE_COMPUTE] = one[-1].last + 1; /* it lies elsewhere till then */
     int lane = s->tier[i] == 1 || staged ? OXI_LANE_DOWN : OXI_LANE_DISK;
     if (!oxi_shunt_take_place(s, s->lane_end[lane], one, clock)) return false;
-    oxi_shunt_instruction *in = oxi_shunt_emit_move(s, OXI_ACT_LOAD, lane, clock, g);
-    if (!in) return false;
-    in->staged = staged;
-    if (staged) in->ring_at = s->ring[0].entry[one->entry].at;
-    if (staged) s->ring[0].entry[one->entry].over = in->number + 1;
+    if (staged ? !oxi_shunt_emit_tiles(s, g, clock)
+               : !oxi_shunt_emit_move(s, OXI_ACT_LOAD, lane, clock, g))
+        return false;
     one->lane = (uint8_t)lane;
     one->begun = true;
-    one->block = in->number + 1; /* what its first node waits for */
+    one->block = s->plan->lane_count[lane]; /* what its first node waits for */
     s->segment_of[i] = g;
     return true;
 }
@@ -445,14 +459,18 @@ static bool oxi_shunt_emit_all(oxi_shunt_schedule *s) {
 
 static bool oxi_shunt_schedule_open(oxi_shunt_schedule *s) {
     size_t slots = (size_t)s->o->slot_count + 1, items = (size_t)s->p->item_count;
-    size_t most = 2 * ((size_t)s->o->access_count + slots);
+    s->finish_room = 2 * ((size_t)s->o->access_count + slots);
+    for (size_t i = 0; i < items && s->p->ring[0] > 0; i++) {
+        size_t uses = (size_t)(s->o->first[i + 1] - s->o->first[i]);
+        s->finish_room += uses * (size_t)(oxi_shunt_tiles_of(s->p, &s->p->known[i]) - 1);
+    }
     s->used = (uint64_t *)oxi_shunt_list(slots, sizeof *s->used);
     s->loads = (int32_t *)oxi_shunt_list(4 * slots, sizeof *s->loads);
     s->segment_of = (int32_t *)oxi_shunt_list(2 * items, sizeof *s->segment_of);
     s->tier = (uint8_t *)oxi_shunt_list(items, 1);
     s->saved = (int32_t(*)[2])oxi_shunt_list(items, sizeof *s->saved);
     for (int lane = 0; lane < OXI_LANES; lane++) {
-        s->finish[lane] = (double *)oxi_alloc(most * sizeof **s->finish);
+        s->finish[lane] = (double *)oxi_alloc(s->finish_room * sizeof **s->finish);
         if (!s->finish[lane]) return false;
     }
     if (!s->used || !s->loads || !s->segment_of || !s->tier || !s->saved) return false;
@@ -479,13 +497,13 @@ static bool oxi_shunt_schedule_open(oxi_shunt_schedule *s) {
 
 static void oxi_shunt_schedule_close(oxi_shunt_schedule *s) {
     size_t slots = (size_t)s->o->slot_count + 1, items = (size_t)s->p->item_count;
-    size_t most = 2 * ((size_t)s->o->access_count + slots);
     oxi_shunt_unlist(s->used, slots, sizeof *s->used);
     oxi_shunt_unlist(s->loads, 4 * slots, sizeof *s->loads);
     oxi_shunt_unlist(s->segment_of, 2 * items, sizeof *s->segment_of);
     oxi_shunt_unlist(s->tier, items, 1);
     oxi_shunt_unlist(s->saved, items, sizeof *s->saved);
-    for (int lane = 0; lane < OXI_LANES; lane++) oxi_free(s->finish[lane], most * sizeof **s->finish);
+    for (int lane = 0; lane < OXI_LANES; lane++)
+        oxi_free(s->finish[lane], s->finish_room * sizeof **s->finish);
     oxi_free(s->block, s->block_room * sizeof *s->block);
     for (int k = 0; k < 2; k++) oxi_free(s->ring[k].entry, s->ring[k].room * sizeof *s->ring[k].entry);
 }
