@@ -234,9 +234,11 @@ static void oxi_shunt_make_device(ox_shunt *s) {
     device->budget = oxi_shunt_budget;
 }
 
-/* The part of a budget that small items share, and how small those are. */
+/* The part of a budget that small items share, and how small those are. A GPU's weights want the rest more:
+ * what has no room there comes over the disk. */
 static void oxi_shunt_divide(ox_shunt *s) {
-    uint64_t all = s->desc.device_bytes / OXI_SHUNT_PAGE * OXI_SHUNT_PAGE, most = (uint64_t)64 << 20;
+    uint64_t all = s->desc.device_bytes / OXI_SHUNT_PAGE * OXI_SHUNT_PAGE;
+    const uint64_t most = (uint64_t)(s->compute->host ? 64 : 32) << 20;
     uint64_t shared = all / 16 < most ? all / 16 : most;
     s->desc.device_bytes = all;
     s->main_bytes = all - shared / OXI_SHUNT_PAGE * OXI_SHUNT_PAGE;
