@@ -397,9 +397,11 @@ static oxi_listener oxi_recorder = {oxi_record_before, oxi_record_after, NULL};
 
 /* So that the CPU runs rows of the family BACK. */
 static void oxi_start_back(void) {
-    if (oxi_cpu_back) return;
+    static int64_t started; /* atomic: then nobody writes what all read */
+    if (oxi_atomic_load(&started)) return;
     oxi_lock_take(&oxi_gradient_chain_lock);
-    oxi_cpu_back = oxi_run_back;
+    if (!oxi_atomic_load(&started)) oxi_cpu_back = oxi_run_back;
+    oxi_atomic_store(&started, 1);
     oxi_lock_give(&oxi_gradient_chain_lock);
 }
 
