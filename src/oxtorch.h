@@ -126,7 +126,8 @@
  * is for texts and the heads of files, which are left as they are: clang knows no -O1 for a part of a file.
  * expensive-optimizations: without it AVX code ends without vzeroupper, and SSE code behind it crawls.
  * FULL is for all other kernels: only their loops are aligned (cpu/kernels.h says why), as those of STRAIGHT.
- * It stands in no other pair of lines, where gcc would take the options for others and make other code. */
+ * It stands in no other pair of lines, where gcc would take the options for others and make other code.
+ * LIGHT and STRAIGHT fuse products and sums only where they say so, whatever -std is. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
 #ifdef __OPTIMIZE_SIZE__
 #define OXI_ALIGNED_LOOPS
@@ -144,11 +145,11 @@
 #define OXI_LIGHT_PASSES \
     _Pragma("GCC optimize(\"Og\", \"expensive-optimizations\", \"inline-functions-called-once\")") \
     _Pragma("GCC optimize(\"tree-sra\", \"tree-dse\", \"if-conversion\", \"move-loop-invariants\")") \
-    _Pragma("GCC optimize(\"ira-region=one\", \"no-thread-jumps\")") OXI_APART
+    _Pragma("GCC optimize(\"ira-region=one\", \"no-thread-jumps\", \"fp-contract=off\")") OXI_APART
 #define OXI_STRAIGHT_PASSES \
     _Pragma("GCC optimize(\"O1\", \"expensive-optimizations\", \"no-tree-pta\", \"no-tree-slsr\")") \
     _Pragma("GCC optimize(\"no-tree-dominator-opts\", \"no-ivopts\", \"no-tree-bit-ccp\")") \
-    _Pragma("GCC optimize(\"ira-region=one\")") OXI_ALIGNED_LOOPS OXI_APART
+    _Pragma("GCC optimize(\"ira-region=one\", \"fp-contract=off\")") OXI_ALIGNED_LOOPS OXI_APART
 #define OXI_PLAIN_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"O0\")")
 #define OXI_PLAIN_END _Pragma("GCC pop_options")
 #else
@@ -160,6 +161,7 @@
     _Pragma("GCC optimize(\"no-tree-loop-vectorize\", \"no-tree-slp-vectorize\", \"no-schedule-insns2\")") \
     _Pragma("GCC optimize(\"no-gcse\", \"no-rerun-cse-after-loop\", \"no-cse-follow-jumps\")") \
     _Pragma("GCC optimize(\"no-crossjumping\", \"no-tree-tail-merge\", \"ira-region=one\")") \
+    _Pragma("GCC optimize(\"fp-contract=off\")") \
     OXI_ALIGNED_LOOPS OXI_APART
 #define OXI_LIGHT_PASSES OXI_STRAIGHT_PASSES \
     _Pragma("GCC optimize(\"no-tree-fre\", \"no-tree-loop-im\", \"no-tree-switch-conversion\")") \
