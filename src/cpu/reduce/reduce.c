@@ -41,6 +41,7 @@ typedef struct oxi_reduce {
     int64_t width;         /* kept positions handled together, at most */
     bool in_parts;         /* a chunk comes in several parts, what is known of it is stored in between */
     char *partials;        /* chunks > 1 or in_parts: a and b of each chunk, for all kept positions */
+    char *few;             /* NULL, or OXI_REDUCE_FEW bytes */
     char *scratch;         /* for each lane of the thread pool: a, b, buffer */
     int64_t scratch_bytes;
     size_t partial_memory, scratch_memory; /* bytes of the two */
@@ -343,7 +344,8 @@ static void oxi_reduce_shape(oxi_reduce *r) {
     r->group = OXI_REDUCE_LINE / oxi_min_i64(elements + 1, r->chunk);
     if (r->by_columns) r->group = r->group / r->width * r->width;
     if (r->group < 1) r->group = r->by_columns ? r->width : 1;
-    r->scratch_bytes = 16 * r->width + OXI_REDUCE_BUFFER * 8 * (r->by_columns ? OXI_REDUCE_ROWS : 1);
+    int64_t rows = !r->by_columns ? 1 : r->direct && r->kept.step[0] == 1 ? 0 : OXI_REDUCE_ROWS;
+    r->scratch_bytes = 16 * r->width + OXI_REDUCE_BUFFER * 8 * rows;
 }
 
 static int64_t oxi_reduce_groups(const oxi_reduce *r) {
@@ -353,7 +355,7 @@ static int64_t oxi_reduce_groups(const oxi_reduce *r) {
 /* Frees what oxi_reduce_begin took. */
 static void oxi_reduce_end(oxi_reduce *r) {
     oxi_free(r->partials, r->partial_memory);
-    oxi_free(r->scratch, r->scratch_memory);
+    if (r->scratch != r->few) oxi_free(r->scratch, r->scratch_memory);
 }
 
 /* Memory for the partial results of all chunks, and for the lanes. */
@@ -369,7 +371,8 @@ static ox_status oxi_reduce_begin(oxi_reduce *r) {
         r->partials = (char *)oxi_alloc(r->partial_memory);
         if (!r->partials) return OX_ERR_NOMEM;
     }
-    r->scratch = (char *)oxi_alloc(r->scratch_memory);
+    bool fits = r->few && r->scratch_memory <= OXI_REDUCE_FEW;
+    r->scratch = fits ? r->few : (char *)oxi_alloc(r->scratch_memory);
     return r->scratch ? OX_OK : OX_ERR_NOMEM;
 }
 
@@ -433,7 +436,9 @@ static void oxi_reduce_plan(oxi_reduce *r, const oxi_call *call) {
 }
 
 static OXI_UNUSED ox_status oxi_cpu_reduce(const oxi_call *call) {
+    OXI_ALIGNED char few[OXI_REDUCE_FEW];
     oxi_reduce r;
     oxi_reduce_plan(&r, call);
+    r.few = few;
     return r.kept.numel > 0 ? oxi_reduce_run(&r) : OX_OK;
 }

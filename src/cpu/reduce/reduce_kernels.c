@@ -8,6 +8,7 @@
 #define OXI_REDUCE_ROWS 16     /* rows of a tile handled at a time, */
 #define OXI_REDUCE_COLUMNS 512 /* and the most columns, which kernels of columns keep on the stack */
 #define OXI_STRIP 64           /* columns handled together, a constant so that compilers vectorize */
+#define OXI_REDUCE_FEW 9216    /* bytes of scratch that may be on the stack */
 
 typedef enum oxi_reduce_kind {
     OXI_REDUCE_SUM,
