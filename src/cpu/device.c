@@ -40,7 +40,7 @@ static bool oxi_cpu_supports(ox_device *self, const oxi_call *call) {
 }
 
 /* Rows of n numbers that a task of the family BACK takes; what goes to weights is added up by tasks. */
-enum { OXI_BACK_TASKS = 64, OXI_BACK_BLOCK = 16384 };
+enum { OXI_BACK_TASKS = 32, OXI_BACK_BLOCK = 16384 };
 OXI_UNUSED static int64_t oxi_back_task_rows(int64_t rows, int64_t n) {
     return oxi_parts(rows, oxi_min_i64(oxi_min_i64(rows * n / OXI_BACK_BLOCK + 1, OXI_BACK_TASKS), rows));
 }

@@ -6,7 +6,7 @@
  * distances from `about` (where it is not centered: of squares alone, and about is 0), `total` of h, `along`
  * of h times these distances, or times y by norm_sums. */
 typedef struct oxi_norm_row {
-    int64_t n, far;              /* far: so many numbers ahead are prefetched into the second cache */
+    int64_t n;
     const float *g, *x, *weight; /* weight: NULL, or n numbers */
     bool centered;
     float about, mean, scale, rest;

@@ -15,7 +15,8 @@ struct oxi_rows_back {
     oxi_row_back row; /* of softmax; NULL: a norm */
     int64_t n, rows, tasks, each; /* each: rows of a task */
     bool goes_on; /* sums go on from what the part before has left in the results */
-    double eps;
+    double eps, share;   /* share: 1 / n */
+    const float *in[2];  /* operands of floats of 32 bits, or NULL */
     const float *weight; /* NULL, or n numbers */
     bool streams, narrow; /* narrow: results are no floats of 32 bits */
     float *sums, *scratch; /* sums [tasks][2][n]; of a lane: g, x, the next ones, a row of results */
@@ -32,9 +33,10 @@ static void oxi_log_softmax_row_back(const oxi_rows_back *r, const float *g, con
     r->own->log_softmax(r->n, g, y, (float)r->k->row_sum(r->n, g, false), out, r->streams);
 }
 
-/* Row i of a tensor of rows as floats: where they are, or in room. */
-static const float *oxi_back_read(const oxi_rows_back *r, const ox_tensor *t, int64_t i, float *room) {
-    return oxi_floats_of(r->k, t, i * r->n, r->n, room);
+/* Row i of an operand as floats: where they are, or in room. */
+static const float *oxi_back_read(const oxi_rows_back *r, int operand, int64_t i, float *room) {
+    if (r->in[operand]) return r->in[operand] + i * r->n;
+    return oxi_floats_of(r->k, r->call->in[operand], i * r->n, r->n, room);
 }
 
 /* ---- norms: with y the normalized x and h = weight g: (h - mean(h) - y mean(h y)) / deviation; where it is
@@ -45,9 +47,8 @@ static void oxi_norm_row_begin(const oxi_rows_back *r, int64_t i, float *room, f
                                oxi_norm_row *row) {
     memset(row, 0, sizeof *row);
     row->n = r->n;
-    row->far = r->streams ? 4 * OXI_PREFETCH_AHEAD / (int64_t)sizeof(float) : 0;
-    row->g = oxi_back_read(r, r->call->in[0], i, room);
-    row->x = oxi_back_read(r, r->call->in[1], i, room + r->n);
+    row->g = oxi_back_read(r, 0, i, room);
+    row->x = oxi_back_read(r, 1, i, room + r->n);
     row->weight = r->weight;
     row->sums = sums;
     row->centered = r->call->op == OXI_OP_layer_norm_back;
@@ -57,7 +58,7 @@ static void oxi_norm_row_begin(const oxi_rows_back *r, int64_t i, float *room, f
 /* Of a measured row, what it is written by. Where squares leave f32, or products with h might, or `about` is
  * off by more than the deviation (oxi_moments_take), it is measured once more. */
 static void oxi_norm_row_take(const oxi_rows_back *r, oxi_norm_row *row) {
-    double count = (double)r->n, off = row->sum / count, squares = row->squares - off * row->sum;
+    double count = (double)r->n, off = row->sum * r->share, squares = row->squares - off * row->sum;
     double mean = row->about + off, a = 0, b = 0;
     bool fits = row->squares > 1e-12 * count && row->squares < 1e30 && off * row->sum <= 0.5 * row->squares &&
                 fabs(row->along) < 1e38;
@@ -67,7 +68,7 @@ static void oxi_norm_row_take(const oxi_rows_back *r, oxi_norm_row *row) {
         mean = row->centered ? a : 0;
         squares = row->centered ? b : a;
     }
-    double scale = 1 / sqrt(squares / count + r->eps);
+    double scale = 1 / sqrt(squares * r->share + r->eps);
     row->mean = (float)mean;
     row->scale = (float)scale;
     row->rest = (float)((row->mean - mean) * scale); /* what f32 cannot hold of the mean */
@@ -75,8 +76,8 @@ static void oxi_norm_row_take(const oxi_rows_back *r, oxi_norm_row *row) {
         row->along = (row->along - off * row->total) * scale;
     else
         r->own->norm_sums(row);
-    row->total = row->centered ? row->total / count : 0;
-    row->along /= count;
+    row->total = row->centered ? row->total * r->share : 0;
+    row->along *= r->share;
 }
 
 /* Numbers [first, first + n) of a row, up to the end of a line at most. */
@@ -88,31 +89,33 @@ static void oxi_norm_row_edge(const oxi_rows_back *r, oxi_row_past *past, const 
     oxi_row_past_close(r->k, past);
 }
 
-/* A row, while the next one is measured; what goes past the caches does so in whole lines. */
+/* A row, while the next one is measured; what goes past the caches does so in whole lines. The edges come
+ * last: meanwhile what the measuring ends with is computed. */
 static void oxi_norm_row_write(const oxi_rows_back *r, oxi_row_past *past, const oxi_norm_row *row,
                                float *out, oxi_norm_row *next) {
     int64_t in_line = OXI_LINE / (int64_t)sizeof(float), head = r->streams ? oxi_row_past_head(out, r->n) : 0;
     int64_t end = r->streams ? head + (r->n - head) / in_line * in_line : r->n;
-    oxi_norm_row_edge(r, past, row, 0, head, out);
     r->own->norm_write(row, head, end - head, out + head, r->streams, next);
+    oxi_norm_row_edge(r, past, row, 0, head, out);
     oxi_norm_row_edge(r, past, row, end, r->n - end, out);
 }
 
 /* Rows [first, end): each is measured while the one before it is written. */
 static void oxi_norm_rows(const oxi_rows_back *r, int64_t first, int64_t end, float *room, float *sums) {
     const ox_tensor *out = r->call->out[0];
+    int64_t step = oxi_signed_bytes(out->dtype, r->n);
+    char *to = oxi_ptr(out) + first * step;
     oxi_norm_row row[2], nothing;
     oxi_row_past past;
     oxi_row_past_begin(&past);
     oxi_norm_row_begin(r, first, room, sums, &row[first & 1]);
     nothing = row[first & 1];
     r->own->norm_write(&nothing, 0, 0, room, false, &row[first & 1]);
-    for (int64_t i = first; i < end; i++) {
+    for (int64_t i = first; i < end; i++, to += step) {
         oxi_norm_row *at = &row[i & 1], *next = i + 1 < end ? &row[1 - (i & 1)] : NULL;
-        char *to = oxi_ptr(out) + oxi_signed_bytes(out->dtype, i * r->n);
         float *result = r->narrow ? room + 4 * r->n : (float *)(void *)to;
-        oxi_norm_row_take(r, at);
         if (next) oxi_norm_row_begin(r, i + 1, room + ((i + 1 - first) & 1) * 2 * r->n, sums, next);
+        oxi_norm_row_take(r, at);
         oxi_norm_row_write(r, &past, at, result, next);
         if (r->narrow) r->k->store[out->dtype][OXI_LANE_F32](r->n, result, to, 1);
     }
@@ -122,8 +125,7 @@ static void oxi_norm_rows(const oxi_rows_back *r, int64_t first, int64_t end, fl
 /* Rows [first, end) of softmax, which go past the caches: g . y of each is added up while the one before it
  * is written. */
 static void oxi_softmax_rows(const oxi_rows_back *r, int64_t first, int64_t end) {
-    const float *g = (const float *)(const void *)oxi_ptr(r->call->in[0]) + first * r->n;
-    const float *y = (const float *)(const void *)oxi_ptr(r->call->in[1]) + first * r->n;
+    const float *g = r->in[0] + first * r->n, *y = r->in[1] + first * r->n;
     float *out = (float *)(void *)oxi_ptr(r->call->out[0]) + first * r->n;
     float along = r->k->dot_f32(r->n, g, y);
     for (; first + 1 < end; first++, g += r->n, y += r->n, out += r->n)
@@ -135,20 +137,20 @@ static void oxi_softmax_rows(const oxi_rows_back *r, int64_t first, int64_t end)
 
 static void oxi_rows_back_task(void *arg, int64_t index, int lane) {
     const oxi_rows_back *r = (const oxi_rows_back *)arg;
-    const ox_tensor *g = r->call->in[0], *x = r->call->in[1], *out = r->call->out[0];
+    const ox_tensor *out = r->call->out[0];
     int64_t n = r->n, each = r->each, end = oxi_min_i64((index + 1) * each, r->rows);
     float *room = r->scratch + lane * r->lane_numbers;
-    if (r->row == oxi_softmax_row_back && r->streams && g->dtype == OX_F32 && x->dtype == OX_F32 &&
-        index * each < end) {
+    if (r->row == oxi_softmax_row_back && r->streams && r->in[0] && r->in[1] && index * each < end) {
         oxi_softmax_rows(r, index * each, end);
         return;
     }
-    if (!r->row && index * each < end)
-        oxi_norm_rows(r, index * each, end, room, r->sums ? r->sums + index * 2 * n : NULL);
+    float *sums = r->sums ? r->sums + index * 2 * n : NULL;
+    if (sums) memset(sums, 0, (size_t)n * 2 * sizeof *sums); /* by who adds to them: they are at hand */
+    if (!r->row && index * each < end) oxi_norm_rows(r, index * each, end, room, sums);
     for (int64_t i = index * each; r->row && i < end; i++) {
         char *to = oxi_ptr(out) + oxi_signed_bytes(out->dtype, i * n);
         float *result = r->narrow ? room + 4 * n : (float *)(void *)to;
-        r->row(r, oxi_back_read(r, g, i, room), oxi_back_read(r, x, i, room + n), result);
+        r->row(r, oxi_back_read(r, 0, i, room), oxi_back_read(r, 1, i, room + n), result);
         if (r->narrow) r->k->store[out->dtype][OXI_LANE_F32](n, result, to, 1);
     }
 }
@@ -158,12 +160,9 @@ static void oxi_rows_back_join(const oxi_rows_back *r) {
     for (int k = 1; k < r->call->out_count; k++) {
         float *sum = r->sums + (k - 1) * r->n;
         ox_tensor *out = r->call->out[k];
-        if (r->goes_on) { /* parts have results of f32 */
-            sum = (float *)(void *)oxi_ptr(out);
-            r->k->axpy_f32(r->n, 1, r->sums + (k - 1) * r->n, sum);
-        }
-        for (int64_t t = 1; t < r->tasks; t++)
-            r->k->axpy_f32(r->n, 1, r->sums + (t * 2 + k - 1) * r->n, sum);
+        if (r->goes_on) /* parts have results of f32 */
+            r->k->axpy_f32(r->n, 1, (const float *)(const void *)oxi_ptr(out), sum);
+        r->k->column_sums(r->n, r->tasks, sum, 2 * r->n, sum);
         r->k->store[out->dtype][OXI_LANE_F32](r->n, sum, oxi_ptr(out), 1);
     }
 }
@@ -182,6 +181,9 @@ static void oxi_rows_back_shape(oxi_rows_back *r, const oxi_call *call, const ox
     r->n = 1;
     for (int d = x->ndim - last; d < x->ndim; d++) r->n *= x->shape[d];
     r->rows = ox_numel(x) / r->n;
+    r->share = 1 / (double)r->n;
+    for (int k = 0; k < 2; k++)
+        if (call->in[k]->dtype == OX_F32) r->in[k] = (const float *)(const void *)oxi_ptr(call->in[k]);
     r->each = part && part->rows > 0 ? part->rows : oxi_back_task_rows(r->rows, r->n);
     r->tasks = oxi_parts(r->rows, r->each);
     r->goes_on = part && part->rows > 0 && part->first > 0;
@@ -203,7 +205,6 @@ static ox_status oxi_rows_back_run(const oxi_call *call, const oxi_part *part) {
     if (!memory) return OX_ERR_NOMEM;
     r.scratch = memory;
     if (sums) r.sums = memory + lanes;
-    if (sums) memset(r.sums, 0, sums * sizeof(float));
     if (weight) {
         r.k->load[weight->dtype][OXI_LANE_F32](r.n, oxi_ptr(weight), 1, memory + lanes + sums);
         r.weight = memory + lanes + sums;
