@@ -602,14 +602,12 @@ static oxi_shunt_plan *oxi_shunt_plan_revise(ox_shunt *s, oxi_shunt_plan *plan, 
     return is_better ? better : plan;
 }
 
-/* planned false: no plan fits, and nothing has run. */
-static ox_status oxi_shunt_step_planned(ox_shunt *s, bool *planned) {
-    uint64_t key[2];
-    for (int64_t n = 0; n < s->node_count; n++)
-        for (int i = 0; i < s->nodes[n]->out_count; i++)
-            if (s->nodes[n]->operand[s->nodes[n]->in_count + i].given) return OX_OK;
-    if (!oxi_shunt_key(s, key)) return OX_ERR_NOMEM;
-    oxi_shunt_wait_for_others(s);
+/* The plan of what is pending: the known one, made again where measured costs say so, or a new one. NULL: none
+ * fits, or there is no memory for one, which is no error by itself. */
+static oxi_shunt_plan *oxi_shunt_plan_of(ox_shunt *s, const uint64_t key[2]) {
+    oxi_error earlier;
+    earlier.status = OX_OK;
+    oxi_error_move(&earlier);
     oxi_shunt_plan *plan = oxi_shunt_plan_find(s, key);
     if (plan) {
         s->stats.replays++;
@@ -619,13 +617,27 @@ static ox_status oxi_shunt_step_planned(ox_shunt *s, bool *planned) {
         plan = oxi_shunt_plan_new(s, key);
         s->stats.plans += plan != NULL;
     }
+    if (plan) oxi_shunt_resimulate(s, plan);
+    ox_error_clear();
+    oxi_error_put_back(&earlier);
+    return plan;
+}
+
+/* planned false: no plan fits, and nothing has run. */
+static ox_status oxi_shunt_step_planned(ox_shunt *s, bool *planned) {
+    uint64_t key[2];
+    for (int64_t n = 0; n < s->node_count; n++)
+        for (int i = 0; i < s->nodes[n]->out_count; i++)
+            if (s->nodes[n]->operand[s->nodes[n]->in_count + i].given) return OX_OK;
+    if (!oxi_shunt_key(s, key)) return OX_ERR_NOMEM;
+    oxi_shunt_wait_for_others(s);
+    oxi_shunt_plan *plan = oxi_shunt_plan_of(s, key);
     *planned = plan != NULL;
     if (!plan && s->desc.raise)
         return oxi_fail(OX_ERR_NOMEM, "%s: no plan of %lld calls fits a budget of %llu bytes", s->name,
                         (long long)s->node_count, (unsigned long long)s->desc.device_bytes);
     if (!plan) return OX_OK;
     s->last_plan = plan;
-    oxi_shunt_resimulate(s, plan);
     s->stats.simulated_seconds += plan->simulated;
     s->stats.bound_seconds += plan->bound;
     s->stats.resident_bytes = plan->pinned_bytes;
