@@ -115,7 +115,7 @@ static void oxi_block_rows_dots(const oxi_block_rows *r, const oxi_share_part *p
         else
             r->kernels->dot_repacked[g->b_dtype](
                 part->lines / OXI_REPACKED_ROWS, more / OXI_REPACKED_ROWS, part->apart * row_bytes,
-                OXI_REPACKED_ROWS * row_bytes, g->k, blocks, x, sums + m * rows);
+                OXI_REPACKED_ROWS * row_bytes, g->k, blocks, x, 0, sums + m * rows);
     }
 }
 

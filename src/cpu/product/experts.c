@@ -170,6 +170,77 @@ static ox_status oxi_experts_tasks(oxi_experts *job) {
     return status;
 }
 
+/* ---- one row of x, of its own, for each of many -----------------------------------------------------------
+ * Heads' matrices are short, so each stream of a task is one of them: both go on in the next task, and none
+ * of a thread's but the first begins in no cache. */
+typedef struct oxi_expert_pairs {
+    const oxi_product *p;
+    const int64_t *ids;        /* [slots] */
+    int64_t slots, own, tasks; /* slots and tasks of a thread's part */
+    oxi_block_rows rows;       /* as planned for a pair */
+    char *scratch;             /* of each lane */
+    size_t lane_bytes;
+} oxi_expert_pairs;
+
+/* Slot `first` and, if the part still has it, the one `tasks` slots behind it; else its halves are the streams. */
+static void oxi_expert_pair(void *arg, int64_t index, int lane) {
+    const oxi_expert_pairs *job = (const oxi_expert_pairs *)arg;
+    const oxi_product *p = job->p;
+    const int64_t start = index / job->tasks * job->own, first = start + index % job->tasks,
+                  end = oxi_min_i64(start + job->own, job->slots), second = first + job->tasks;
+    if (first >= end) return;
+    const bool two = second < end;
+    oxi_gemm g = p->g;
+    oxi_block_rows r = job->rows;
+    g.m = 1 + two;
+    g.a = (const char *)g.a + oxi_signed_bytes(g.a_dtype, first * p->a_stride[1]);
+    g.a_row = job->tasks * p->a_stride[1];
+    g.b = (const char *)g.b + oxi_signed_bytes(g.b_dtype, job->ids[first] * p->form.expert);
+    g.c = (char *)g.c + oxi_signed_bytes(g.c_dtype, first * p->c_stride[1]);
+    g.c_row = job->tasks * p->c_stride[1];
+    r.g = &g;
+    oxi_block_rows_place(&r, job->scratch + (size_t)lane * job->lane_bytes);
+    float *sums = (float *)(void *)((char *)r.x + oxi_align_up(r.made));
+    const int64_t groups = g.n / OXI_REPACKED_ROWS, half = two ? groups : oxi_parts(groups, 2),
+                  group_bytes = oxi_signed_bytes(g.b_dtype, OXI_REPACKED_ROWS * g.k),
+                  apart = two ? oxi_signed_bytes(g.b_dtype, (job->ids[second] - job->ids[first]) * p->form.expert)
+                              : half * group_bytes;
+    if (first == start) {
+        oxi_fetch_stream((const char *)g.b);
+        oxi_fetch_stream((const char *)g.b + apart);
+    }
+    oxi_block_rows_prepare(&r);
+    r.kernels->dot_repacked[g.b_dtype](half, two ? half : groups - half, apart, group_bytes, g.k, g.b, r.q,
+                                       two ? r.pieces : 0, sums);
+    oxi_block_rows_store(&r, 0, g.n, g.n, sums, sums + 2 * g.n);
+}
+
+/* Whether these are such slots. */
+static bool oxi_experts_are_pairs(const oxi_product *p, int64_t slots) {
+    const oxi_gemm *g = &p->g;
+    return g->repacked && p->shape[0] == 1 && p->a_stride[1] != 0 && slots >= 4 * oxi_lanes(INT32_MAX) &&
+           !p->form.bias && !g->exact && g->a_dtype != OX_F64 && g->k > 0;
+}
+
+static ox_status oxi_experts_by_pairs(const oxi_product *p, const int64_t *ids, int64_t slots) {
+    oxi_expert_pairs job;
+    const int64_t lanes = oxi_lanes(INT32_MAX), parts = oxi_min_i64(lanes, OXI_MAX_PARTS);
+    oxi_gemm two = p->g;
+    two.m = 2;
+    job.p = p;
+    job.ids = ids;
+    job.slots = slots;
+    job.own = oxi_parts(slots, parts);
+    job.tasks = oxi_parts(job.own, 2);
+    oxi_block_rows_plan(&job.rows, &two, false, 1, false);
+    job.lane_bytes = oxi_align_up(job.rows.made) + oxi_align_up((size_t)(3 * two.n) * sizeof(float));
+    job.scratch = (char *)oxi_alloc((size_t)lanes * job.lane_bytes);
+    if (!job.scratch) return OX_ERR_NOMEM;
+    oxi_product_region(two.together, parts * job.tasks, oxi_expert_pair, &job);
+    oxi_free(job.scratch, (size_t)lanes * job.lane_bytes);
+    return OX_OK;
+}
+
 /* p: of one slot, but for its bias. experts: how many there are. */
 static ox_status oxi_experts_run(const oxi_product *p, int64_t experts) {
     const ox_tensor *t = p->form.ids;
@@ -182,15 +253,17 @@ static ox_status oxi_experts_run(const oxi_product *p, int64_t experts) {
         !oxi_mul_size((size_t)job.slots, row_bytes, &bytes))
         return oxi_fail_memory(SIZE_MAX);
     int64_t most = oxi_min_i64(experts, job.slots), wide = t->dtype == OX_I64;
+    const bool pairs = oxi_experts_are_pairs(p, job.slots);
     int64_t *ids = (int64_t *)oxi_calloc((size_t)job.slots, 3 * sizeof *ids);
-    job.rows = (char *)oxi_alloc(bytes);
-    job.expert = (oxi_expert *)oxi_calloc((size_t)most, sizeof *job.expert);
-    ox_status status = ids && job.rows && job.expert ? OX_OK : OX_ERR_NOMEM;
-    if (status == OX_OK) {
-        for (int64_t i = 0; i < job.slots; i++) {
-            int64_t at = i / t->shape[1] * t->stride[0] + i % t->shape[1] * t->stride[1];
-            ids[i] = oxi_index_at(oxi_ptr(t) + at * (4 + 4 * wide), wide);
-        }
+    for (int64_t i = 0; ids && i < job.slots; i++) {
+        int64_t at = i / t->shape[1] * t->stride[0] + i % t->shape[1] * t->stride[1];
+        ids[i] = oxi_index_at(oxi_ptr(t) + at * (4 + 4 * wide), wide);
+    }
+    job.rows = pairs ? NULL : (char *)oxi_alloc(bytes);
+    job.expert = pairs ? NULL : (oxi_expert *)oxi_calloc((size_t)most, sizeof *job.expert);
+    ox_status status = ids && (pairs || (job.rows && job.expert)) ? OX_OK : OX_ERR_NOMEM;
+    if (status == OX_OK && pairs) status = oxi_experts_by_pairs(p, ids, job.slots);
+    if (status == OX_OK && !pairs) {
         job.from = ids + job.slots;
         job.to = job.from + job.slots;
         status = oxi_experts_sort(&job, ids);
