@@ -218,7 +218,7 @@ static void oxi_llm_leave_shared(void *memory, void *data) {
 
 /* t in memory that it shares with those of other layers, which lies in large pages: products by heads read a
  * few small matrices at a time, and to find a small page takes as long as to read it. What is large, or finds
- * no place, stays where it is. */
+ * no place, stays where it is. It may be repacked there, which is forgotten with the memory. */
 static ox_tensor *oxi_llm_place_beside(const ox_llm *model, oxi_llm_shared_memory *shared, ox_tensor *t) {
     size_t bytes = t ? oxi_align_up(ox_nbytes(t)) : 0, all;
     if (bytes == 0 || bytes >= OXI_HUGE_PAGE) return t;
@@ -226,6 +226,7 @@ static ox_tensor *oxi_llm_place_beside(const ox_llm *model, oxi_llm_shared_memor
         if (!oxi_mul_size(bytes, (size_t)model->config.layers, &all)) return t;
         const int64_t shape = (int64_t)all;
         if (!(shared->memory = ox_retain(oxi_tensor_new(ox_cpu(), OX_U8, 1, &shape)))) return NULL;
+        shared->memory->storage->layout = &oxi_repacked_layout;
     }
     if (bytes > ox_nbytes(shared->memory) - shared->used) return t;
     char *data = oxi_ptr(shared->memory) + shared->used;
@@ -234,6 +235,7 @@ static ox_tensor *oxi_llm_place_beside(const ox_llm *model, oxi_llm_shared_memor
     ox_tensor *placed = ox_from_blob(data, ox_shape_of(t), NULL, t->dtype, oxi_llm_leave_shared,
                                      ox_retain(shared->memory));
     if (!placed) ox_release(shared->memory);
+    if (placed && oxi_is_block(t->dtype)) placed->storage->layout = &oxi_repacked_layout;
     return placed;
 }
 
