@@ -547,7 +547,8 @@ static void oxi_attention_cut(oxi_attention *job) {
         job->chunks = oxi_max_i64(oxi_parts(job->keys, job->chunk_keys), 1);
         bool direct = job->k.column == 1 && job->kernels->attention_dots[job->k.t->dtype]; /* not widened */
         int64_t wanted = direct ? oxi_parts(OXI_ATTENTION_FEW_TASKS, oxi_max_i64(units * job->chunks, 1)) : 1;
-        job->tile_rows = oxi_parts(rows, oxi_max_i64(wanted, oxi_parts(rows, OXI_ATTENTION_FEW_ROWS)));
+        wanted = oxi_max_i64(wanted, oxi_parts(rows, OXI_ATTENTION_FEW_ROWS));
+        job->tile_rows = oxi_parts(rows, wanted > 1 ? oxi_round_up(wanted, 2) : 1);
         job->tiles = oxi_parts(job->rows, job->tile_rows);
         return;
     }
