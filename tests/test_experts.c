@@ -200,6 +200,25 @@ static void check_repacked(ox_dtype dtype) {
     CHECK(ox_equal(w, twin));
 }
 
+/* So many slots, each of which has a row of x of its own, that tasks make these ready: two experts that have
+ * a row each, wherever they lie, are one task. */
+static void check_own_rows(ox_dtype dtype) {
+    ox_tensor *w = ox_cast(ox_randn(OX_SHAPE(23, 48, 512), OX_F32), dtype), *twin = ox_clone(w),
+              *x = ox_randn(OX_SHAPE(3, 21, 512), OX_F32), *bias = ox_randn(OX_SHAPE(23, 48), OX_F32);
+    for (int packed = 0; packed < 2; packed++)
+        for (int rows = 1; rows < 4; rows++)
+            for (int slots = 16; slots <= 21; slots++) {
+                ox_tensor *some = ox_narrow(ox_narrow(x, 0, 0, rows), 1, 0, slots),
+                          *ids = random_ids(LAYOUT_TRANSPOSED, OX_I32, rows, slots, 23),
+                          *b = slots % 3 ? NULL : bias;
+                CHECK(!packed || ox_prepack(w) == OX_OK);
+                ox_tensor *y = ox_linear_experts(some, w, ids, b);
+                CHECK_MSG(y != NULL, "%s", ox_error_text());
+                if (y) check_sums(some, twin, ids, b, true, y, "own rows");
+                if (y && !is_mirror()) check_layers(some, w, ids, b, y, "own rows");
+            }
+}
+
 static void test_blocks(void) {
     static const ox_dtype packs[] = {OX_Q4_0, OX_Q8_0, OX_Q4_K, OX_Q6_K};
     for (int d = OX_Q4_0; d < OX_DTYPE_COUNT; d++)
@@ -212,6 +231,7 @@ static void test_blocks(void) {
     for (int d = 0; d < 4; d++)
         OX_SCOPE {
             check_repacked(packs[d]);
+            check_own_rows(packs[d]);
         }
 }
 

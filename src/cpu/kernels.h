@@ -373,8 +373,8 @@ typedef struct oxi_kernels {
                                      const oxi_q8 *x, float *out);
     float (*dot_codes)(int64_t n, oxi_codes codes, const oxi_q8 *x); /* n at most 256 */
     /* the same for repacked rows (cpu/product/repack.c), OXI_REPACKED_ROWS of them in group_bytes, and then
-     * for `more` groups, at most as many, that begin `apart` bytes behind the first and meet what is `x_apart`
-     * behind x; NULL: they are not worth repacking */
+     * for `more` groups, at most as many, `apart` bytes behind the first, that meet what is `x_apart` behind
+     * x; NULL: they are not worth repacking */
     void (*dot_repacked[OX_DTYPE_COUNT])(int64_t groups, int64_t more, int64_t apart, int64_t group_bytes,
                                          int64_t n, const void *blocks, const oxi_q8 *x, int64_t x_apart,
                                          float *out);

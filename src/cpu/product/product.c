@@ -274,7 +274,7 @@ static oxi_repacked *oxi_product_hold(oxi_product *p, const ox_tensor *a, const 
     return NULL;
 }
 
-static ox_status oxi_experts_run(const oxi_product *p, int64_t experts); /* experts.c */
+static ox_status oxi_experts_run(const oxi_product *p); /* experts.c */
 
 static ox_status oxi_cpu_product(const oxi_call *call, const oxi_part *part) {
     oxi_product p, whole;
@@ -307,7 +307,7 @@ static ox_status oxi_cpu_product(const oxi_call *call, const oxi_part *part) {
         p.g.addend_row *= 2;
         p.g.addend_col *= 2;
     }
-    if (status == OX_OK) status = ids ? oxi_experts_run(&p, b->shape[0]) : oxi_product_run(&p);
+    if (status == OX_OK) status = ids ? oxi_experts_run(&p) : oxi_product_run(&p);
     oxi_free(floats, (size_t)p.g.n * sizeof(float));
     oxi_repacked_let_go(held);
     return status;
