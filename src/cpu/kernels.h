@@ -47,6 +47,16 @@
 
 #define OXI_UNROLL _Pragma("GCC unroll 8") /* light code has no other unrolling */
 
+/* Statements in which `name` is a constant, and such for the numbers below count, at most 4. What loops over
+ * registers would do is written out so: gcc at -O1 keeps arrays in memory that are met in loops, even where
+ * these are unrolled later. */
+#define OXI_WITH(name, number, ...) { enum { name = number }; __VA_ARGS__ }
+#define OXI_UP_TO_FOUR(name, count, ...) \
+    OXI_WITH(name, 0, __VA_ARGS__) \
+    if (1 < (count)) OXI_WITH(name, 1, __VA_ARGS__) \
+    if (2 < (count)) OXI_WITH(name, 2, __VA_ARGS__) \
+    if (3 < (count)) OXI_WITH(name, 3, __VA_ARGS__)
+
 /* How far ahead weights are prefetched that are read once, from memory: the processor's own prefetching
  * stops at the end of each page and starts anew. A page ahead or more would send it there too early. */
 enum { OXI_PREFETCH_AHEAD = 2560 };
