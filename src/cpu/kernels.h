@@ -289,6 +289,8 @@ typedef struct oxi_fft_factors {
     const float *root;
 } oxi_fft_factors;
 
+enum { OXI_ATTENTION_DEPTH = 4096 };
+
 typedef struct oxi_kernels {
     const char *name;                               /* "avx2" */
     int vector_bytes;
@@ -364,7 +366,7 @@ typedef struct oxi_kernels {
     void (*linear_attention)(const oxi_recurrence *r);
     /* attention of each of some queries, by itself: scores[key] = q . k[key], and out += sum of weights[key]
      * v[key]; rows of k and v are step elements apart, of dtype f32, f16 or bf16 (NULL for others), lines of
-     * scores and weights `line` */
+     * scores and weights `line`; depth is at most OXI_ATTENTION_DEPTH but for f32 */
     void (*attention_dots[OX_DTYPE_COUNT])(int64_t queries, int64_t keys, int64_t depth, const float *q,
                                            int64_t q_step, const void *k, int64_t step, float *scores,
                                            int64_t line);

@@ -4,7 +4,7 @@
 enum {
     OXI_THIN_LINES = 4,        /* most of the thin side */
     OXI_THIN_BYTES = 131072,   /* weights of one task */
-    OXI_THIN_PIECE = 4096,     /* numbers of a line whose products are one sum */
+    OXI_THIN_PIECE = OXI_ATTENTION_DEPTH, /* numbers of a line whose products are one sum */
     OXI_THIN_SHORT = 128,      /* numbers of a line, of which as many as OXI_THIN_BESIDE go side by side */
     OXI_THIN_BESIDE = 8,
     OXI_THIN_STREAMS = 4,      /* of a share */

@@ -373,7 +373,8 @@ static const void *oxi_attention_rows(const oxi_attention *job, const oxi_attent
                                       ox_dtype *dtype, int64_t *step) {
     *dtype = side->t->dtype;
     *step = side->row;
-    if (side->column == 1 && job->kernels->attention_dots[*dtype]) return data;
+    if (side->column == 1 && columns <= OXI_ATTENTION_DEPTH && job->kernels->attention_dots[*dtype])
+        return data;
     *dtype = OX_F32;
     return oxi_attention_widen(job, side, data, n, columns, stage, step);
 }
