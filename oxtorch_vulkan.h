@@ -233,33 +233,28 @@ OXI_LIGHT_BEGIN
 #ifndef OX_VULKAN_SHARED_H
 #define OX_VULKAN_SHARED_H
 enum{OXI_VK_PARAM_SET,OXI_VK_BLOCK_SET,OXI_VK_DESCRIPTOR_SETS};
-enum{OXI_VK_BINDINGS=6,OXI_VK_FAULT_BINDING=5,OXI_VK_PARAM_BYTES=512,OXI_VK_PUSHED_LEAST=128,
-OXI_VK_PUSHED_MOST=256,OXI_VK_THREADS=256,OXI_VK_FEW_THREADS=64};
+enum{OXI_VK_BINDINGS=6,OXI_VK_FAULT_BINDING=5,OXI_VK_PARAM_BYTES=512,OXI_VK_PUSHED_LEAST=128,OXI_VK_PUSHED_MOST=256,OXI_VK_THREADS=256,
+OXI_VK_FEW_THREADS=64};
 enum{OXI_VK_LANE_RAW=OXI_LANE_COUNT};enum{OXI_VK_SOFTMAX,OXI_VK_LOG_SOFTMAX,OXI_VK_LAYER,OXI_VK_RMS};
 enum{OXI_VK_SCAN_WHOLE,OXI_VK_SCAN_TOTALS,OXI_VK_SCAN_CARRIED};
 enum{OXI_VK_SELECT_COUNT,OXI_VK_SELECT_ADD_UP,OXI_VK_SELECT_WRITE,OXI_VK_SELECT_PASSES};
 enum{OXI_VK_BACK_QUERIES=1,OXI_VK_BACK_KEYS=2,OXI_VK_BACK_VALUES=4,OXI_VK_BACK_KNOWN=8};
-enum{OXI_VK_POOL_MOST,OXI_VK_POOL_AVERAGE,OXI_VK_POOL_BACK};
-enum{OXI_VK_PERMUTE_LINK,OXI_VK_PERMUTE_DOUBLE_STEPS,OXI_VK_PERMUTE_GIVE};
-enum{OXI_VK_MULTINOMIAL_LOOK,OXI_VK_MULTINOMIAL_DRAW};enum{OXI_VK_TAIL_NONE,OXI_VK_TAIL_ADD,
-OXI_VK_TAIL_SILU,OXI_VK_TAIL_GELU,OXI_VK_TAIL_CLAMPED,OXI_VK_TAIL_STEPS};
-enum{OXI_VK_NORM_RMS=1,OXI_VK_NORM_LAYER=2,OXI_VK_NORM_WRITTEN=4,OXI_VK_NORM_WEIGHT=8,OXI_VK_NORM_BIAS=16,
-OXI_VK_NORM_ADDED=32,OXI_VK_NORM_APART=64,OXI_VK_NORM_TAKEN=128,OXI_VK_NORM_LEFT=256,OXI_VK_LEFT_ROOM=256};
-enum{OXI_VK_STEPS_MUL,OXI_VK_STEPS_ADDCMUL,OXI_VK_STEPS_ADD,OXI_VK_STEPS_SILU};enum{OXI_VK_SCAN_C,
-OXI_VK_SCAN_B,OXI_VK_SCAN_U,OXI_VK_SCAN_STEP,OXI_VK_SCAN_STATE,OXI_VK_SCAN_RATE,OXI_VK_SCAN_SKIP,
-OXI_VK_SCAN_GATE,OXI_VK_SCAN_BIAS,OXI_VK_SCAN_OPERANDS,OXI_VK_SCAN_MADE=OXI_VK_SCAN_OPERANDS};
-enum{OXI_VK_ROUTE_SOFTMAX=1,OXI_VK_ROUTE_SIGMOID};
-enum{OXI_VK_ROUTES_BEHIND=1,OXI_VK_ROUTES_PARTS,OXI_VK_ROUTES_CHOICE};enum{OXI_VK_ROUTE_SCORES,
-OXI_VK_ROUTE_CHOICE,OXI_VK_ROUTE_VALUES,OXI_VK_ROUTE_PICKED,OXI_VK_ROUTE_LATE,OXI_VK_ROUTE_SUM,
-OXI_VK_ROUTE_BOUND,OXI_VK_ROUTE_SHARES,OXI_VK_ROUTE_SCALED,OXI_VK_ROUTE_IDS,OXI_VK_ROUTE_RESULTS};
-enum{OXI_VK_ROUTE_EXPERTS=1024,OXI_VK_ROUTE_USED=64,
-OXI_VK_ROUTE_SHARED=8*(OXI_VK_ROUTE_EXPERTS+OXI_VK_ROUTE_USED),OXI_VK_CHOICE_EXPERTS=64,
-OXI_VK_CHOICE_SHARED=8*(OXI_VK_CHOICE_EXPERTS+OXI_VK_ROUTE_USED),OXI_VK_RECURRENCE_COLUMNS=32,
-OXI_VK_SCAN_COLUMNS=16,OXI_VK_SCAN_HELD=32,OXI_VK_SCAN_INNER=512,OXI_VK_STEPS_MOST=8,OXI_VK_SELECT_EACH=16,
-OXI_VK_SORT_ROOM=1024,OXI_VK_TILE=32,OXI_VK_SIMPLE_TILE=64,OXI_VK_TURN_NUMBERS=1024,OXI_VK_TURN_TAPS=16,
-OXI_VK_ATTENTION_LEAD=6};
-typedef struct oxi_vk_fault{uint32_t kind;uint32_t value_low,value_high,size;}oxi_vk_fault;
-enum{OXI_VK_ARRIVED=sizeof(oxi_vk_fault)/4};
+enum{OXI_VK_POOL_MOST,OXI_VK_POOL_AVERAGE,OXI_VK_POOL_BACK};enum{OXI_VK_PERMUTE_LINK,OXI_VK_PERMUTE_DOUBLE_STEPS,OXI_VK_PERMUTE_GIVE};
+enum{OXI_VK_MULTINOMIAL_LOOK,OXI_VK_MULTINOMIAL_DRAW};enum{OXI_VK_TAIL_NONE,OXI_VK_TAIL_ADD,OXI_VK_TAIL_SILU,OXI_VK_TAIL_GELU,
+OXI_VK_TAIL_CLAMPED,OXI_VK_TAIL_STEPS};
+enum{OXI_VK_NORM_RMS=1,OXI_VK_NORM_LAYER=2,OXI_VK_NORM_WRITTEN=4,OXI_VK_NORM_WEIGHT=8,OXI_VK_NORM_BIAS=16,OXI_VK_NORM_ADDED=32,
+OXI_VK_NORM_APART=64,OXI_VK_NORM_TAKEN=128,OXI_VK_NORM_LEFT=256,OXI_VK_LEFT_ROOM=256};
+enum{OXI_VK_STEPS_MUL,OXI_VK_STEPS_ADDCMUL,OXI_VK_STEPS_ADD,OXI_VK_STEPS_SILU};enum{OXI_VK_SCAN_C,OXI_VK_SCAN_B,OXI_VK_SCAN_U,
+OXI_VK_SCAN_STEP,OXI_VK_SCAN_STATE,OXI_VK_SCAN_RATE,OXI_VK_SCAN_SKIP,OXI_VK_SCAN_GATE,OXI_VK_SCAN_BIAS,OXI_VK_SCAN_OPERANDS,
+OXI_VK_SCAN_MADE=OXI_VK_SCAN_OPERANDS};
+enum{OXI_VK_ROUTE_SOFTMAX=1,OXI_VK_ROUTE_SIGMOID};enum{OXI_VK_ROUTES_BEHIND=1,OXI_VK_ROUTES_PARTS,OXI_VK_ROUTES_CHOICE};enum{
+OXI_VK_ROUTE_SCORES,OXI_VK_ROUTE_CHOICE,OXI_VK_ROUTE_VALUES,OXI_VK_ROUTE_PICKED,OXI_VK_ROUTE_LATE,OXI_VK_ROUTE_SUM,OXI_VK_ROUTE_BOUND,
+OXI_VK_ROUTE_SHARES,OXI_VK_ROUTE_SCALED,OXI_VK_ROUTE_IDS,OXI_VK_ROUTE_RESULTS};
+enum{OXI_VK_ROUTE_EXPERTS=1024,OXI_VK_ROUTE_USED=64,OXI_VK_ROUTE_SHARED=8*(OXI_VK_ROUTE_EXPERTS+OXI_VK_ROUTE_USED),
+OXI_VK_CHOICE_EXPERTS=64,OXI_VK_CHOICE_SHARED=8*(OXI_VK_CHOICE_EXPERTS+OXI_VK_ROUTE_USED),OXI_VK_RECURRENCE_COLUMNS=32,
+OXI_VK_SCAN_COLUMNS=16,OXI_VK_SCAN_HELD=32,OXI_VK_SCAN_INNER=512,OXI_VK_STEPS_MOST=8,OXI_VK_SELECT_EACH=16,OXI_VK_SORT_ROOM=1024,
+OXI_VK_TILE=32,OXI_VK_SIMPLE_TILE=64,OXI_VK_TURN_NUMBERS=1024,OXI_VK_TURN_TAPS=16,OXI_VK_ATTENTION_LEAD=6};
+typedef struct oxi_vk_fault{uint32_t kind;uint32_t value_low,value_high,size;}oxi_vk_fault;enum{OXI_VK_ARRIVED=sizeof(oxi_vk_fault)/4};
 #define OXI_SPECIAL(member,otherwise)uint32_t member;
 #define OXI_SPECIAL_EACH(member,count,otherwise)uint32_t member[count];
 #define OXI_SPECIAL_BASE(name)oxi_vk_##name##_specials base;
@@ -268,91 +263,71 @@ enum{OXI_VK_ARRIVED=sizeof(oxi_vk_fault)/4};
 #define OXI_SPECIALS(name,list)typedef struct oxi_vk_##name##_specials{list}oxi_vk_##name##_specials;
 /* >>vulkan/specialization.def */
 #define OXI_ROWS_OF_VULKAN_SPECIALIZATION \
-OXI_SPECIALS(map,OXI_SPECIAL(op,0)OXI_SPECIAL(lane,0)OXI_SPECIAL(to,OX_F32)OXI_SPECIAL_EACH(from,3,OX_F32)\
-OXI_SPECIAL(packed,0)OXI_SPECIAL(immediate,0)OXI_SPECIAL(compute,OX_F32)OXI_SPECIAL(each,1)\
-OXI_SPECIAL(count,1)OXI_SPECIAL(quads,0))\
-OXI_SPECIALS(chain,OXI_SPECIAL(program,0)OXI_SPECIAL_EACH(from,OXI_CHAIN_OPERANDS,OX_F32)\
-OXI_SPECIAL_EACH(to,OXI_MAX_OUT,OX_F32)OXI_SPECIAL(blocks,0)OXI_SPECIAL(flat,0)OXI_SPECIAL(still,0)\
-OXI_SPECIAL(used,0)OXI_SPECIAL(quads,0))\
+OXI_SPECIALS(map,OXI_SPECIAL(op,0)OXI_SPECIAL(lane,0)OXI_SPECIAL(to,OX_F32)OXI_SPECIAL_EACH(from,3,OX_F32)OXI_SPECIAL(packed,0)\
+OXI_SPECIAL(immediate,0)OXI_SPECIAL(compute,OX_F32)OXI_SPECIAL(each,1)OXI_SPECIAL(count,1)OXI_SPECIAL(quads,0))\
+OXI_SPECIALS(chain,OXI_SPECIAL(program,0)OXI_SPECIAL_EACH(from,OXI_CHAIN_OPERANDS,OX_F32)OXI_SPECIAL_EACH(to,OXI_MAX_OUT,OX_F32)\
+OXI_SPECIAL(blocks,0)OXI_SPECIAL(flat,0)OXI_SPECIAL(still,0)OXI_SPECIAL(used,0)OXI_SPECIAL(quads,0))\
 OXI_SPECIALS(pool,OXI_SPECIAL(kind,0)OXI_SPECIAL(dtype,OX_F32)OXI_SPECIAL(each,1))\
 OXI_SPECIALS(transpose,OXI_SPECIAL(width,2)OXI_SPECIAL(words,0))\
 OXI_SPECIALS(generate,OXI_SPECIAL(op,0)OXI_SPECIAL(to,OX_F32)OXI_SPECIAL(from,OX_F32)OXI_SPECIAL(flat,0))\
-OXI_SPECIALS(reduce,OXI_SPECIAL(kind,0)OXI_SPECIAL(lane,0)OXI_SPECIAL(to,OX_F32)OXI_SPECIAL(from,OX_F32)\
-OXI_SPECIAL(lanes,256)OXI_SPECIAL(across,0)OXI_SPECIAL(finish,0)OXI_SPECIAL(places,0)\
-OXI_SPECIAL(segments,1)OXI_SPECIAL(quads,0)OXI_SPECIAL(reads,0))\
-OXI_SPECIALS(softmax_norm,OXI_SPECIAL(kind,0)OXI_SPECIAL_GAP(unused,1)OXI_SPECIAL(to,OX_F32)\
-OXI_SPECIAL(from,OX_F32)OXI_SPECIAL(weight,0)OXI_SPECIAL(bias,0)OXI_SPECIAL(packed,0)OXI_SPECIAL(lanes,256)\
-OXI_SPECIAL(held,0)OXI_SPECIAL(adds,0))\
-OXI_SPECIALS(rows_back,OXI_SPECIAL(kind,0)OXI_SPECIAL(to,OX_F32)OXI_SPECIAL(gradient,OX_F32)\
-OXI_SPECIAL(from,OX_F32)OXI_SPECIAL(weight,0)OXI_SPECIAL(packed,0)OXI_SPECIAL(lanes,256)OXI_SPECIAL(held,0)\
-OXI_SPECIAL(sums,0))\
-OXI_SPECIALS(channels_back,OXI_SPECIAL(writes,0)OXI_SPECIAL(training,1)OXI_SPECIAL(to,OX_F32)\
-OXI_SPECIAL(gradient,OX_F32)OXI_SPECIAL(from,OX_F32)OXI_SPECIAL(weight,0))\
-OXI_SPECIALS(recurrent_step,OXI_SPECIAL(kind,0)OXI_SPECIAL(back,0)OXI_SPECIAL(given,0)\
-OXI_SPECIAL(dtype,OX_F32))\
-OXI_SPECIALS(attention_back,OXI_SPECIAL(what,0)OXI_SPECIAL(dtype,OX_F32)OXI_SPECIAL(cache,OX_F32)\
-OXI_SPECIAL(gradient,OX_F32)OXI_SPECIAL(mask,0)OXI_SPECIAL(causal,0)OXI_SPECIAL(sinks,0)\
-OXI_SPECIAL(softcap,0)OXI_SPECIAL(known,0)OXI_SPECIAL(depth,64)OXI_SPECIAL(depth_v,64)OXI_SPECIAL(deep,32)\
-OXI_SPECIAL(wide,0)OXI_SPECIAL(blocks,0))\
-OXI_SPECIALS(attention_back_tiles,OXI_SPECIAL_BASE(attention_back)OXI_SPECIAL_THREADS(threads)\
-OXI_SPECIAL(side,16)OXI_SPECIAL(subs,4)OXI_SPECIAL(far,32))\
-OXI_SPECIALS(scan,OXI_SPECIAL(product,0)OXI_SPECIAL(lane,0)OXI_SPECIAL(to,OX_F32)OXI_SPECIAL(from,OX_F32)\
-OXI_SPECIAL(part,0))\
+OXI_SPECIALS(reduce,OXI_SPECIAL(kind,0)OXI_SPECIAL(lane,0)OXI_SPECIAL(to,OX_F32)OXI_SPECIAL(from,OX_F32)OXI_SPECIAL(lanes,256)\
+OXI_SPECIAL(across,0)OXI_SPECIAL(finish,0)OXI_SPECIAL(places,0)OXI_SPECIAL(segments,1)OXI_SPECIAL(quads,0)OXI_SPECIAL(reads,0))\
+OXI_SPECIALS(softmax_norm,OXI_SPECIAL(kind,0)OXI_SPECIAL_GAP(unused,1)OXI_SPECIAL(to,OX_F32)OXI_SPECIAL(from,OX_F32)OXI_SPECIAL(weight,0)\
+OXI_SPECIAL(bias,0)OXI_SPECIAL(packed,0)OXI_SPECIAL(lanes,256)OXI_SPECIAL(held,0)OXI_SPECIAL(adds,0))\
+OXI_SPECIALS(rows_back,OXI_SPECIAL(kind,0)OXI_SPECIAL(to,OX_F32)OXI_SPECIAL(gradient,OX_F32)OXI_SPECIAL(from,OX_F32)OXI_SPECIAL(weight,0)\
+OXI_SPECIAL(packed,0)OXI_SPECIAL(lanes,256)OXI_SPECIAL(held,0)OXI_SPECIAL(sums,0))\
+OXI_SPECIALS(channels_back,OXI_SPECIAL(writes,0)OXI_SPECIAL(training,1)OXI_SPECIAL(to,OX_F32)OXI_SPECIAL(gradient,OX_F32)\
+OXI_SPECIAL(from,OX_F32)OXI_SPECIAL(weight,0))\
+OXI_SPECIALS(recurrent_step,OXI_SPECIAL(kind,0)OXI_SPECIAL(back,0)OXI_SPECIAL(given,0)OXI_SPECIAL(dtype,OX_F32))\
+OXI_SPECIALS(attention_back,OXI_SPECIAL(what,0)OXI_SPECIAL(dtype,OX_F32)OXI_SPECIAL(cache,OX_F32)OXI_SPECIAL(gradient,OX_F32)\
+OXI_SPECIAL(mask,0)OXI_SPECIAL(causal,0)OXI_SPECIAL(sinks,0)OXI_SPECIAL(softcap,0)OXI_SPECIAL(known,0)OXI_SPECIAL(depth,64)\
+OXI_SPECIAL(depth_v,64)OXI_SPECIAL(deep,32)OXI_SPECIAL(wide,0)OXI_SPECIAL(blocks,0))\
+OXI_SPECIALS(attention_back_tiles,OXI_SPECIAL_BASE(attention_back)OXI_SPECIAL_THREADS(threads)OXI_SPECIAL(side,16)OXI_SPECIAL(subs,4)\
+OXI_SPECIAL(far,32))\
+OXI_SPECIALS(scan,OXI_SPECIAL(product,0)OXI_SPECIAL(lane,0)OXI_SPECIAL(to,OX_F32)OXI_SPECIAL(from,OX_F32)OXI_SPECIAL(part,0))\
 OXI_SPECIALS(expand,OXI_SPECIAL(from,OX_Q4_0)OXI_SPECIAL(to,OX_F32)OXI_SPECIAL(index,0))\
 OXI_SPECIALS(pack,OXI_SPECIAL(dtype,OX_Q4_0))\
 OXI_SPECIALS(permute,OXI_SPECIAL(pass,0))\
 OXI_SPECIALS(multinomial,OXI_SPECIAL(pass,0)OXI_SPECIAL(from,OX_F32)OXI_SPECIAL(race,0))\
 OXI_SPECIALS(sort,OXI_SPECIAL(merge,0)OXI_SPECIAL(dtype,OX_F32)OXI_SPECIAL(first,1)OXI_SPECIAL(last,1))\
 OXI_SPECIALS(gather,OXI_SPECIAL(dtype,OX_F32)OXI_SPECIAL(index,OX_I64)OXI_SPECIAL(each,1))\
-OXI_SPECIALS(scatter,OXI_SPECIAL(dtype,OX_F32)OXI_SPECIAL(lane,0)OXI_SPECIAL(index,OX_I64)\
-OXI_SPECIAL(kind,1)OXI_SPECIAL(slices,1)OXI_SPECIAL(beside,0))\
-OXI_SPECIALS(select,OXI_SPECIAL(pass,0)OXI_SPECIAL(tested,OX_BOOL)OXI_SPECIAL(dtype,OX_F32)\
-OXI_SPECIAL(coordinates,0))\
+OXI_SPECIALS(scatter,OXI_SPECIAL(dtype,OX_F32)OXI_SPECIAL(lane,0)OXI_SPECIAL(index,OX_I64)OXI_SPECIAL(kind,1)OXI_SPECIAL(slices,1)\
+OXI_SPECIAL(beside,0))\
+OXI_SPECIALS(select,OXI_SPECIAL(pass,0)OXI_SPECIAL(tested,OX_BOOL)OXI_SPECIAL(dtype,OX_F32)OXI_SPECIAL(coordinates,0))\
 OXI_SPECIALS(pattern,OXI_SPECIAL(dtype,OX_F32)OXI_SPECIAL(kind,0)OXI_SPECIAL(op,1))\
-OXI_SPECIALS(rope,OXI_SPECIAL(dtype,OX_F32)OXI_SPECIAL(positions,0)OXI_SPECIAL(interleaved,0)\
-OXI_SPECIAL(factors,0)OXI_SPECIAL(copy,0)OXI_SPECIAL(norm,0))\
-OXI_SPECIALS(steps,OXI_SPECIAL(count,1)OXI_SPECIAL(codes,0)OXI_SPECIAL(blocks,0)OXI_SPECIAL(more_blocks,0)\
-OXI_SPECIAL(kept,0))\
-OXI_SPECIALS(route,OXI_SPECIAL(scores,0)OXI_SPECIAL(biased,0)OXI_SPECIAL(picked,0)OXI_SPECIAL(late,0)\
-OXI_SPECIAL(given,0))\
-OXI_SPECIALS(selective_scan,OXI_SPECIAL(held,1)OXI_SPECIAL(blocks,0)OXI_SPECIAL(given,0)OXI_SPECIAL(same,0)\
-OXI_SPECIAL(softplus,0)OXI_SPECIAL(hold,0)OXI_SPECIAL(made,0)OXI_SPECIAL(steps_count,1)\
-OXI_SPECIAL(steps_codes,0)OXI_SPECIAL(steps_blocks,0)OXI_SPECIAL(steps_more_blocks,0)\
-OXI_SPECIAL(steps_kept,0)OXI_SPECIAL(weights_type,0)OXI_SPECIAL(inner,0)OXI_SPECIAL(biased,0)\
+OXI_SPECIALS(rope,OXI_SPECIAL(dtype,OX_F32)OXI_SPECIAL(positions,0)OXI_SPECIAL(interleaved,0)OXI_SPECIAL(factors,0)OXI_SPECIAL(copy,0)\
+OXI_SPECIAL(norm,0))\
+OXI_SPECIALS(steps,OXI_SPECIAL(count,1)OXI_SPECIAL(codes,0)OXI_SPECIAL(blocks,0)OXI_SPECIAL(more_blocks,0)OXI_SPECIAL(kept,0))\
+OXI_SPECIALS(route,OXI_SPECIAL(scores,0)OXI_SPECIAL(biased,0)OXI_SPECIAL(picked,0)OXI_SPECIAL(late,0)OXI_SPECIAL(given,0))\
+OXI_SPECIALS(selective_scan,OXI_SPECIAL(held,1)OXI_SPECIAL(blocks,0)OXI_SPECIAL(given,0)OXI_SPECIAL(same,0)OXI_SPECIAL(softplus,0)\
+OXI_SPECIAL(hold,0)OXI_SPECIAL(made,0)OXI_SPECIAL(steps_count,1)OXI_SPECIAL(steps_codes,0)OXI_SPECIAL(steps_blocks,0)\
+OXI_SPECIAL(steps_more_blocks,0)OXI_SPECIAL(steps_kept,0)OXI_SPECIAL(weights_type,0)OXI_SPECIAL(inner,0)OXI_SPECIAL(biased,0)\
 OXI_SPECIAL(product_blocks,0))\
-OXI_SPECIALS(product,OXI_SPECIAL(dtype_c,OX_F32)OXI_SPECIAL(dtype_a,OX_F32)OXI_SPECIAL(dtype_b,OX_F32)\
-OXI_SPECIAL(dtype_addend,0)OXI_SPECIAL(dtype_bias,0)OXI_SPECIAL(activation,0)OXI_SPECIAL(packed,0)\
-OXI_SPECIAL(a_along,0)OXI_SPECIAL(b_along,0)OXI_SPECIAL(a_wide,0)OXI_SPECIAL(b_wide,0)OXI_SPECIAL(plain,0)\
-OXI_SPECIAL(ids,0)OXI_SPECIAL(single,0))\
-OXI_SPECIALS(product_shared,OXI_SPECIAL_BASE(product)OXI_SPECIAL(each,4)OXI_SPECIAL(deep,16)\
-OXI_SPECIAL_GAP(unused,5)OXI_SPECIAL(stages,1))\
-OXI_SPECIALS(product_few,OXI_SPECIAL_BASE(product)OXI_SPECIAL_THREADS(threads)OXI_SPECIAL(rows,1)\
-OXI_SPECIAL(columns,1)OXI_SPECIAL(ahead,1)OXI_SPECIAL(split,1)OXI_SPECIAL(pair,0)OXI_SPECIAL(tail,0)\
-OXI_SPECIAL(norm,0)OXI_SPECIAL(inner,32)OXI_SPECIAL(lanes,1)OXI_SPECIAL(products,1)OXI_SPECIAL(staged,0)\
-OXI_SPECIAL(experts,0)OXI_SPECIAL(steps_count,1)OXI_SPECIAL(steps_codes,0)OXI_SPECIAL(steps_blocks,0)\
-OXI_SPECIAL(steps_more_blocks,0)OXI_SPECIAL(steps_kept,0)OXI_SPECIAL(steps_own,0)OXI_SPECIAL(routes,0)\
-OXI_SPECIAL(router_scores,0)OXI_SPECIAL(router_biased,0)OXI_SPECIAL(router_picked,0)\
-OXI_SPECIAL(router_late,0)OXI_SPECIAL(router_given,0)OXI_SPECIAL(router_blocks,0)\
-OXI_SPECIAL(pushed_fours,OXI_VK_PUSHED_LEAST/16))\
-OXI_SPECIALS(product_tiles,OXI_SPECIAL_BASE(product)OXI_SPECIAL_THREADS(threads)OXI_SPECIAL(tile_m,128)\
-OXI_SPECIAL(tile_n,128)OXI_SPECIAL(deep,32)OXI_SPECIAL(subs_m,2)OXI_SPECIAL(subs_n,4)OXI_SPECIAL(side,16)\
-OXI_SPECIAL(stages,1)OXI_SPECIAL(even,0))\
-OXI_SPECIALS(conv,OXI_SPECIAL(dtype_c,OX_F32)OXI_SPECIAL(dtype_a,OX_F32)OXI_SPECIAL(dtype_b,OX_F32)\
-OXI_SPECIAL(dtype_bias,0)OXI_SPECIAL(a_along,0)OXI_SPECIAL(apart,0))\
-OXI_SPECIALS(conv_tiles,OXI_SPECIAL_BASE(conv)OXI_SPECIAL_THREADS(threads)OXI_SPECIAL(b_along,0)\
-OXI_SPECIAL(tile_m,128)OXI_SPECIAL(tile_n,128)OXI_SPECIAL(deep,64)OXI_SPECIAL(subs_m,2)\
-OXI_SPECIAL(subs_n,2)OXI_SPECIAL(side,16)OXI_SPECIAL(loose,0))\
+OXI_SPECIALS(product,OXI_SPECIAL(dtype_c,OX_F32)OXI_SPECIAL(dtype_a,OX_F32)OXI_SPECIAL(dtype_b,OX_F32)OXI_SPECIAL(dtype_addend,0)\
+OXI_SPECIAL(dtype_bias,0)OXI_SPECIAL(activation,0)OXI_SPECIAL(packed,0)OXI_SPECIAL(a_along,0)OXI_SPECIAL(b_along,0)OXI_SPECIAL(a_wide,0)\
+OXI_SPECIAL(b_wide,0)OXI_SPECIAL(plain,0)OXI_SPECIAL(ids,0)OXI_SPECIAL(single,0))\
+OXI_SPECIALS(product_shared,OXI_SPECIAL_BASE(product)OXI_SPECIAL(each,4)OXI_SPECIAL(deep,16)OXI_SPECIAL_GAP(unused,5)\
+OXI_SPECIAL(stages,1))\
+OXI_SPECIALS(product_few,OXI_SPECIAL_BASE(product)OXI_SPECIAL_THREADS(threads)OXI_SPECIAL(rows,1)OXI_SPECIAL(columns,1)\
+OXI_SPECIAL(ahead,1)OXI_SPECIAL(split,1)OXI_SPECIAL(pair,0)OXI_SPECIAL(tail,0)OXI_SPECIAL(norm,0)OXI_SPECIAL(inner,32)\
+OXI_SPECIAL(lanes,1)OXI_SPECIAL(products,1)OXI_SPECIAL(staged,0)OXI_SPECIAL(experts,0)OXI_SPECIAL(steps_count,1)\
+OXI_SPECIAL(steps_codes,0)OXI_SPECIAL(steps_blocks,0)OXI_SPECIAL(steps_more_blocks,0)OXI_SPECIAL(steps_kept,0)OXI_SPECIAL(steps_own,0)\
+OXI_SPECIAL(routes,0)OXI_SPECIAL(router_scores,0)OXI_SPECIAL(router_biased,0)OXI_SPECIAL(router_picked,0)OXI_SPECIAL(router_late,0)\
+OXI_SPECIAL(router_given,0)OXI_SPECIAL(router_blocks,0)OXI_SPECIAL(pushed_fours,OXI_VK_PUSHED_LEAST/16))\
+OXI_SPECIALS(product_tiles,OXI_SPECIAL_BASE(product)OXI_SPECIAL_THREADS(threads)OXI_SPECIAL(tile_m,128)OXI_SPECIAL(tile_n,128)\
+OXI_SPECIAL(deep,32)OXI_SPECIAL(subs_m,2)OXI_SPECIAL(subs_n,4)OXI_SPECIAL(side,16)OXI_SPECIAL(stages,1)OXI_SPECIAL(even,0))\
+OXI_SPECIALS(conv,OXI_SPECIAL(dtype_c,OX_F32)OXI_SPECIAL(dtype_a,OX_F32)OXI_SPECIAL(dtype_b,OX_F32)OXI_SPECIAL(dtype_bias,0)\
+OXI_SPECIAL(a_along,0)OXI_SPECIAL(apart,0))\
+OXI_SPECIALS(conv_tiles,OXI_SPECIAL_BASE(conv)OXI_SPECIAL_THREADS(threads)OXI_SPECIAL(b_along,0)OXI_SPECIAL(tile_m,128)\
+OXI_SPECIAL(tile_n,128)OXI_SPECIAL(deep,64)OXI_SPECIAL(subs_m,2)OXI_SPECIAL(subs_n,2)OXI_SPECIAL(side,16)OXI_SPECIAL(loose,0))\
 OXI_SPECIALS(conv_turn,OXI_SPECIAL(to,OX_F32))\
-OXI_SPECIALS(attention,OXI_SPECIAL(dtype,OX_F32)OXI_SPECIAL(cache,OX_F32)OXI_SPECIAL(mask,0)\
-OXI_SPECIAL(causal,0)OXI_SPECIAL(softcap,0)OXI_SPECIAL(depth,64)OXI_SPECIAL(aligned,0)OXI_SPECIAL(sinks,0)\
-OXI_SPECIAL(single,0)OXI_SPECIAL(kept,0))\
-OXI_SPECIALS(attention_any,OXI_SPECIAL_BASE(attention)OXI_SPECIAL(queries,8)OXI_SPECIAL(keys,32)\
-OXI_SPECIAL(sums,1))\
-OXI_SPECIALS(attention_row,OXI_SPECIAL_BASE(attention)OXI_SPECIAL_THREADS(threads)OXI_SPECIAL(depth_v,64)\
-OXI_SPECIAL(parts,1)OXI_SPECIAL(merge,0)OXI_SPECIAL(turns,0)OXI_SPECIAL(interleaved,0)OXI_SPECIAL(norm,0)\
-OXI_SPECIAL(lanes,1))\
-OXI_SPECIALS(attention_tiles,OXI_SPECIAL_BASE(attention)OXI_SPECIAL_THREADS(threads)OXI_SPECIAL(depth_v,64)\
-OXI_SPECIAL(side,16)OXI_SPECIAL(subs,4)OXI_SPECIAL(keys,64))
+OXI_SPECIALS(attention,OXI_SPECIAL(dtype,OX_F32)OXI_SPECIAL(cache,OX_F32)OXI_SPECIAL(mask,0)OXI_SPECIAL(causal,0)OXI_SPECIAL(softcap,0)\
+OXI_SPECIAL(depth,64)OXI_SPECIAL(aligned,0)OXI_SPECIAL(sinks,0)OXI_SPECIAL(single,0)OXI_SPECIAL(kept,0))\
+OXI_SPECIALS(attention_any,OXI_SPECIAL_BASE(attention)OXI_SPECIAL(queries,8)OXI_SPECIAL(keys,32)OXI_SPECIAL(sums,1))\
+OXI_SPECIALS(attention_row,OXI_SPECIAL_BASE(attention)OXI_SPECIAL_THREADS(threads)OXI_SPECIAL(depth_v,64)OXI_SPECIAL(parts,1)\
+OXI_SPECIAL(merge,0)OXI_SPECIAL(turns,0)OXI_SPECIAL(interleaved,0)OXI_SPECIAL(norm,0)OXI_SPECIAL(lanes,1))\
+OXI_SPECIALS(attention_tiles,OXI_SPECIAL_BASE(attention)OXI_SPECIAL_THREADS(threads)OXI_SPECIAL(depth_v,64)OXI_SPECIAL(side,16)\
+OXI_SPECIAL(subs,4)OXI_SPECIAL(keys,64))
 OXI_ROWS_OF_VULKAN_SPECIALIZATION
 #undef OXI_SPECIAL
 #undef OXI_SPECIAL_EACH
@@ -366,8 +341,8 @@ OXI_ROWS_OF_VULKAN_SPECIALIZATION
 #undef OXI_SPECIALS
 }oxi_vk_specials;
 enum{OXI_VK_SPECIALS=sizeof(oxi_vk_specials)/sizeof(uint32_t)};enum{OXI_VK_STEP_CONSTANTS=7,
-OXI_VK_CHAIN_RESULTS=OXI_VK_SPECIALS+OXI_CHAIN_STEPS*OXI_VK_STEP_CONSTANTS,
-OXI_VK_CHAIN_COUNT=OXI_VK_CHAIN_RESULTS+OXI_MAX_OUT,OXI_VK_CONSTANTS};
+OXI_VK_CHAIN_RESULTS=OXI_VK_SPECIALS+OXI_CHAIN_STEPS*OXI_VK_STEP_CONSTANTS,OXI_VK_CHAIN_COUNT=OXI_VK_CHAIN_RESULTS+OXI_MAX_OUT,
+OXI_VK_CONSTANTS};
 #define OXI_WORD(member)uint32_t member;
 #define OXI_WORDS(member,count)uint32_t member[count];
 #define OXI_PAIR(member)uint32_t member[2];
@@ -377,34 +352,28 @@ OXI_VK_CHAIN_COUNT=OXI_VK_CHAIN_RESULTS+OXI_MAX_OUT,OXI_VK_CONSTANTS};
 #define OXI_UNUSED_WORDS(member,count)uint32_t member[count];
 #define OXI_PARAMS(name,list)typedef struct oxi_vk_##name##_params{list}oxi_vk_##name##_params;
 /* >>vulkan/parameters.def */
-OXI_PARAMS(line,OXI_WORD(kept)OXI_WORD(length)OXI_WORD(kept_dims)OXI_WORD(line_dims)
-OXI_WORDS(f,3)OXI_WORD(extra)OXI_WORDS(at,4)
+OXI_PARAMS(line,OXI_WORD(kept)OXI_WORD(length)OXI_WORD(kept_dims)OXI_WORD(line_dims)OXI_WORDS(f,3)OXI_WORD(extra)OXI_WORDS(at,4)
 OXI_STRIDES(kept_stride,OX_MAX_DIMS)OXI_STRIDES(line_stride,OX_MAX_DIMS)
 OXI_WORDS(kept_shape,OX_MAX_DIMS)OXI_WORDS(line_shape,OX_MAX_DIMS))
-OXI_PARAMS(map,OXI_WORD(n)OXI_WORD(ndim)OXI_UNUSED_WORDS(unused,2)OXI_WORDS(f,3)OXI_WORD(bits)
-OXI_PAIRS(whole,2)OXI_WORDS(at,4)OXI_STRIDES(stride,OX_MAX_DIMS)OXI_WORDS(shape,OX_MAX_DIMS)
-OXI_PAIRS(immediate,4))
-OXI_PARAMS(chain,OXI_WORD(n)OXI_WORD(ndim)OXI_UNUSED_WORDS(unused,2)OXI_PAIRS(number,OXI_CHAIN_NUMBERS)
-OXI_WORDS(at,12)OXI_WORDS(stride,10*OX_MAX_DIMS)OXI_WORDS(shape,OX_MAX_DIMS))
-OXI_PARAMS(pool,OXI_WORD(n)OXI_WORD(divisor)OXI_WORD(include_pad)OXI_UNUSED_WORDS(unused,1)
-OXI_WORDS(size,4)OXI_WORDS(places,4)
-OXI_WORDS(kernel,4)OXI_WORDS(stride,4)OXI_WORDS(padding,4)OXI_WORDS(dilation,4)OXI_WORDS(at,4)
-OXI_WORDS(shape,4)OXI_STRIDES(strides,5))
+OXI_PARAMS(map,OXI_WORD(n)OXI_WORD(ndim)OXI_UNUSED_WORDS(unused,2)OXI_WORDS(f,3)OXI_WORD(bits)OXI_PAIRS(whole,2)OXI_WORDS(at,4)
+OXI_STRIDES(stride,OX_MAX_DIMS)OXI_WORDS(shape,OX_MAX_DIMS)OXI_PAIRS(immediate,4))
+OXI_PARAMS(chain,OXI_WORD(n)OXI_WORD(ndim)OXI_UNUSED_WORDS(unused,2)OXI_PAIRS(number,OXI_CHAIN_NUMBERS)OXI_WORDS(at,12)
+OXI_WORDS(stride,10*OX_MAX_DIMS)OXI_WORDS(shape,OX_MAX_DIMS))
+OXI_PARAMS(pool,OXI_WORD(n)OXI_WORD(divisor)OXI_WORD(include_pad)OXI_UNUSED_WORDS(unused,1)OXI_WORDS(size,4)OXI_WORDS(places,4)
+OXI_WORDS(kernel,4)OXI_WORDS(stride,4)OXI_WORDS(padding,4)OXI_WORDS(dilation,4)OXI_WORDS(at,4)OXI_WORDS(shape,4)OXI_STRIDES(strides,5))
 OXI_PARAMS(transpose,OXI_WORD(rows)OXI_WORD(columns)OXI_WORD(outer)OXI_WORD(outer_dims)OXI_WORDS(at,2)
 OXI_WORD(row_step)OXI_WORD(column_step)OXI_STRIDES(stride,OX_MAX_DIMS)OXI_WORDS(shape,OX_MAX_DIMS))
-OXI_PARAMS(generate,OXI_WORD(n)OXI_WORD(ndim)OXI_WORD(fault)OXI_WORD(kind)OXI_PAIR(seed)OXI_PAIR(counter)
-OXI_WORDS(at,4)OXI_PAIRS(f,2)OXI_PAIR(below)OXI_PAIR(low)OXI_PAIR(range)OXI_UNUSED_WORDS(unused,2)
-OXI_STRIDES(stride,OX_MAX_DIMS)OXI_WORDS(shape,OX_MAX_DIMS))
+OXI_PARAMS(generate,OXI_WORD(n)OXI_WORD(ndim)OXI_WORD(fault)OXI_WORD(kind)OXI_PAIR(seed)OXI_PAIR(counter)OXI_WORDS(at,4)OXI_PAIRS(f,2)
+OXI_PAIR(below)OXI_PAIR(low)OXI_PAIR(range)OXI_UNUSED_WORDS(unused,2)OXI_STRIDES(stride,OX_MAX_DIMS)OXI_WORDS(shape,OX_MAX_DIMS))
 OXI_PARAMS(reduce,OXI_LINES(line)OXI_PAIR(power)OXI_UNUSED_WORDS(unused,2))
-OXI_PARAMS(expand,OXI_WORD(rows)OXI_WORD(length)OXI_WORD(dims)OXI_WORD(to)OXI_WORD(at)OXI_WORD(books)
-OXI_WORD(step)OXI_WORD(size)OXI_WORD(index)OXI_WORD(kind)OXI_WORD(fault)OXI_UNUSED_WORDS(unused,1)
-OXI_STRIDES(stride,OX_MAX_DIMS)OXI_WORDS(shape,OX_MAX_DIMS))
+OXI_PARAMS(expand,OXI_WORD(rows)OXI_WORD(length)OXI_WORD(dims)OXI_WORD(to)OXI_WORD(at)OXI_WORD(books)OXI_WORD(step)OXI_WORD(size)
+OXI_WORD(index)OXI_WORD(kind)OXI_WORD(fault)OXI_UNUSED_WORDS(unused,1)OXI_STRIDES(stride,OX_MAX_DIMS)OXI_WORDS(shape,OX_MAX_DIMS))
 OXI_PARAMS(pack,OXI_WORD(blocks)OXI_WORD(from)OXI_WORD(to)OXI_UNUSED_WORDS(unused,1))
 OXI_PARAMS(permute,OXI_WORD(n)OXI_WORD(to)OXI_WORD(swaps)OXI_UNUSED_WORDS(unused,1)
 OXI_WORD(order)OXI_WORD(links_in)OXI_WORD(links_out)OXI_UNUSED_WORDS(unused_too,1))
-OXI_PARAMS(multinomial,OXI_WORD(rows)OXI_WORD(categories)OXI_WORD(dims)OXI_WORD(fault)
-OXI_PAIR(seed)OXI_PAIR(counter)OXI_WORDS(at,2)OXI_WORDS(step,2)OXI_STRIDES(stride,OX_MAX_DIMS)
-OXI_WORDS(shape,OX_MAX_DIMS)OXI_WORD(kept)OXI_WORD(samples)OXI_WORD(kind)OXI_UNUSED_WORDS(unused,1))
+OXI_PARAMS(multinomial,OXI_WORD(rows)OXI_WORD(categories)OXI_WORD(dims)OXI_WORD(fault)OXI_PAIR(seed)OXI_PAIR(counter)
+OXI_WORDS(at,2)OXI_WORDS(step,2)OXI_STRIDES(stride,OX_MAX_DIMS)OXI_WORDS(shape,OX_MAX_DIMS)
+OXI_WORD(kept)OXI_WORD(samples)OXI_WORD(kind)OXI_UNUSED_WORDS(unused,1))
 OXI_PARAMS(sort,OXI_LINES(line)OXI_WORD(count)OXI_WORD(run)OXI_WORD(keep)OXI_WORD(runs)
 OXI_WORD(count_out)OXI_WORD(flip)OXI_WORD(from)OXI_WORD(to)
 OXI_WORD(plane_in)OXI_WORD(plane_out)OXI_WORD(pair_groups)OXI_UNUSED_WORDS(unused,1))
@@ -412,63 +381,50 @@ OXI_PARAMS(gather,OXI_WORD(n)OXI_WORD(ndim)OXI_WORD(kind)OXI_WORD(fault)OXI_WORD
 OXI_WORD(size)OXI_UNUSED_WORDS(unused,3)OXI_STRIDES(stride,OX_MAX_DIMS)OXI_WORDS(shape,OX_MAX_DIMS))
 OXI_PARAMS(scatter,OXI_LINES(line)OXI_PAIR(alpha)OXI_UNUSED_WORDS(unused,2))
 OXI_PARAMS(pattern,OXI_WORD(n)OXI_WORD(ndim)OXI_WORD(fault)OXI_UNUSED_WORDS(unused,1)
-OXI_WORDS(at,2)OXI_WORD(number)OXI_UNUSED_WORDS(none,1)OXI_STRIDES(stride,OX_MAX_DIMS)
-OXI_WORDS(shape,OX_MAX_DIMS))
+OXI_WORDS(at,2)OXI_WORD(number)OXI_UNUSED_WORDS(none,1)OXI_STRIDES(stride,OX_MAX_DIMS)OXI_WORDS(shape,OX_MAX_DIMS))
 OXI_PARAMS(select,OXI_WORD(n)OXI_WORD(ndim)OXI_WORD(counts)OXI_WORD(groups)OXI_WORDS(at,3)OXI_WORD(size)
-OXI_WORD(row)OXI_WORD(column)OXI_WORD(fault)OXI_WORD(kind)OXI_STRIDES(stride,OX_MAX_DIMS)
-OXI_WORDS(shape,OX_MAX_DIMS))
+OXI_WORD(row)OXI_WORD(column)OXI_WORD(fault)OXI_WORD(kind)OXI_STRIDES(stride,OX_MAX_DIMS)OXI_WORDS(shape,OX_MAX_DIMS))
 OXI_PARAMS(rope,OXI_LINES(line)OXI_WORD(epsilon)OXI_WORD(normal)OXI_UNUSED_WORDS(unused,2)
 OXI_WORD(frequencies)OXI_WORD(factors)OXI_WORD(factors_stride)OXI_WORD(origin))
 OXI_PARAMS(route,OXI_WORD(rows)OXI_WORD(experts)OXI_WORD(used)OXI_WORD(numbers)
-OXI_WORD(indices)OXI_WORD(ids)OXI_WORD(bias)OXI_UNUSED_WORDS(unused,1)
-OXI_WORD(least)OXI_WORD(scale)OXI_UNUSED_WORDS(unused_too,2)OXI_WORDS(at,12))
+OXI_WORD(indices)OXI_WORD(ids)OXI_WORD(bias)OXI_UNUSED_WORDS(unused,1)OXI_WORD(least)OXI_WORD(scale)OXI_UNUSED_WORDS(unused_too,2)
+OXI_WORDS(at,12))
 OXI_PARAMS(steps,OXI_WORD(n)OXI_WORD(to)OXI_WORD(window)OXI_UNUSED_WORDS(unused,1)OXI_WORDS(at,16))
 OXI_PARAMS(linear_attention,OXI_WORD(heads)OXI_WORD(length)OXI_WORD(keys)OXI_WORD(values)
 OXI_WORDS(at,4)OXI_WORDS(head,4)OXI_WORDS(row,4)OXI_WORDS(column,4)OXI_WORDS(decay,4)
-OXI_WORD(decay_at)OXI_WORD(out_at)OXI_WORD(out_head)OXI_WORD(out_row)
-OXI_WORD(out_column)OXI_UNUSED_WORDS(unused,3))
-OXI_PARAMS(selective_scan,OXI_WORD(heads)OXI_WORD(length)OXI_WORD(keys)OXI_WORD(values)
-OXI_STRIDES(operand,9)OXI_WORD(out_at)OXI_WORD(out_head)OXI_WORD(out_row)OXI_WORD(out_column)
-OXI_WORD(steps_to)OXI_WORD(steps_b)OXI_WORD(steps_c)OXI_WORD(window)OXI_WORDS(steps_at,16)
-OXI_WORD(row_at)OXI_WORD(weights_at)OXI_WORD(column_apart)OXI_WORD(bias_at)
+OXI_WORD(decay_at)OXI_WORD(out_at)OXI_WORD(out_head)OXI_WORD(out_row)OXI_WORD(out_column)OXI_UNUSED_WORDS(unused,3))
+OXI_PARAMS(selective_scan,OXI_WORD(heads)OXI_WORD(length)OXI_WORD(keys)OXI_WORD(values)OXI_STRIDES(operand,9)
+OXI_WORD(out_at)OXI_WORD(out_head)OXI_WORD(out_row)OXI_WORD(out_column)OXI_WORD(steps_to)OXI_WORD(steps_b)OXI_WORD(steps_c)
+OXI_WORD(window)OXI_WORDS(steps_at,16)OXI_WORD(row_at)OXI_WORD(weights_at)OXI_WORD(column_apart)OXI_WORD(bias_at)
 OXI_WORD(step_to)OXI_UNUSED_WORDS(unused,3))
-OXI_PARAMS(product,OXI_WORD(m)OXI_WORD(n)OXI_WORD(k)OXI_WORD(lead)
-OXI_WORD(alpha)OXI_WORD(beta)OXI_WORD(tail)OXI_WORD(left)OXI_WORDS(at,4)
-OXI_WORD(bias_at)OXI_WORD(bias_stride)OXI_WORD(norm_weight)OXI_WORD(norm_bias)
-OXI_WORDS(row,4)OXI_WORDS(column,4)OXI_WORDS(begin,2)OXI_WORDS(part_b,2)
-OXI_WORDS(part_c,2)OXI_WORD(normal)OXI_WORD(epsilon)OXI_WORDS(part_row,2)OXI_WORDS(part_bias,2)
-OXI_WORD(experts)OXI_WORD(expert_b)OXI_WORD(expert_bias)OXI_WORD(books)
-OXI_WORD(other)OXI_WORD(other_weight)OXI_WORD(other_epsilon)OXI_WORD(limit)OXI_WORD(slope)OXI_WORD(shift)
-OXI_WORD(fault)OXI_WORD(kind)OXI_WORD(steps_first)OXI_WORD(steps_n)OXI_WORD(steps_to)OXI_WORD(window)
-OXI_STRIDES(stride,OX_MAX_DIMS)OXI_WORDS(shape,OX_MAX_DIMS)OXI_PAIRS(factors,2)OXI_WORDS(behind,20))
+OXI_PARAMS(product,OXI_WORD(m)OXI_WORD(n)OXI_WORD(k)OXI_WORD(lead)OXI_WORD(alpha)OXI_WORD(beta)OXI_WORD(tail)OXI_WORD(left)
+OXI_WORDS(at,4)OXI_WORD(bias_at)OXI_WORD(bias_stride)OXI_WORD(norm_weight)OXI_WORD(norm_bias)OXI_WORDS(row,4)OXI_WORDS(column,4)
+OXI_WORDS(begin,2)OXI_WORDS(part_b,2)OXI_WORDS(part_c,2)OXI_WORD(normal)OXI_WORD(epsilon)OXI_WORDS(part_row,2)OXI_WORDS(part_bias,2)
+OXI_WORD(experts)OXI_WORD(expert_b)OXI_WORD(expert_bias)OXI_WORD(books)OXI_WORD(other)OXI_WORD(other_weight)OXI_WORD(other_epsilon)
+OXI_WORD(limit)OXI_WORD(slope)OXI_WORD(shift)OXI_WORD(fault)OXI_WORD(kind)
+OXI_WORD(steps_first)OXI_WORD(steps_n)OXI_WORD(steps_to)OXI_WORD(window)OXI_STRIDES(stride,OX_MAX_DIMS)OXI_WORDS(shape,OX_MAX_DIMS)
+OXI_PAIRS(factors,2)OXI_WORDS(behind,20))
 OXI_PARAMS(conv,OXI_WORD(m)OXI_WORD(n)OXI_WORD(k)OXI_WORD(parts)OXI_WORD(part_k)OXI_WORD(part_c)
-OXI_WORD(columns)OXI_UNUSED_WORDS(unused,1)OXI_WORDS(at,4)OXI_WORDS(group,4)OXI_WORDS(row,4)
-OXI_WORDS(n_size,4)OXI_WORDS(k_size,4)OXI_WORDS(n_step,4)OXI_WORDS(n_start,4)OXI_WORDS(k_step,4)
-OXI_WORDS(image,4)OXI_WORDS(apart,4)OXI_WORDS(b_stride,4)OXI_WORDS(c_n,4)OXI_WORDS(a_k,4)OXI_WORDS(outer,4)
-OXI_WORDS(inner,4))
-OXI_PARAMS(conv_turn,OXI_WORDS(at,2)OXI_WORD(channels)OXI_WORD(taps)
-OXI_WORD(line)OXI_WORD(parts)OXI_WORD(part)OXI_WORD(rows)OXI_WORD(each)OXI_UNUSED_WORDS(unused,3))
+OXI_WORD(columns)OXI_UNUSED_WORDS(unused,1)OXI_WORDS(at,4)OXI_WORDS(group,4)OXI_WORDS(row,4)OXI_WORDS(n_size,4)OXI_WORDS(k_size,4)
+OXI_WORDS(n_step,4)OXI_WORDS(n_start,4)OXI_WORDS(k_step,4)OXI_WORDS(image,4)OXI_WORDS(apart,4)OXI_WORDS(b_stride,4)
+OXI_WORDS(c_n,4)OXI_WORDS(a_k,4)OXI_WORDS(outer,4)OXI_WORDS(inner,4))
+OXI_PARAMS(conv_turn,OXI_WORDS(at,2)OXI_WORD(channels)OXI_WORD(taps)OXI_WORD(line)OXI_WORD(parts)OXI_WORD(part)OXI_WORD(rows)
+OXI_WORD(each)OXI_UNUSED_WORDS(unused,3))
 OXI_PARAMS(attention,OXI_WORD(length)OXI_WORD(keys)OXI_WORD(value_depth)OXI_WORD(heads)
 OXI_WORD(scale)OXI_WORD(softcap)OXI_WORD(start)OXI_WORD(window)OXI_WORDS(at,4)
-OXI_WORD(mask_at)OXI_WORD(mask_row)OXI_WORD(mask_head)OXI_WORD(mask_column)
-OXI_WORDS(row,4)OXI_WORDS(head,4)OXI_WORDS(column,4)
-OXI_WORD(group)OXI_WORD(lead)OXI_WORD(parts_at)OXI_WORD(sinks_at)OXI_WORD(sinks_stride)
-OXI_WORD(newest)OXI_WORD(pairs)OXI_WORD(turns)OXI_WORDS(raw_at,3)OXI_WORD(kept_at)
-OXI_WORDS(raw_head,3)OXI_UNUSED_WORDS(unused_too,1)OXI_WORDS(turned_at,2)OXI_WORDS(turned_head,2)
-OXI_WORDS(weight_at,2)OXI_WORDS(normal_at,2)
-OXI_WORDS(normal_head,2)OXI_WORD(epsilon)OXI_UNUSED_WORDS(unused_last,1)
+OXI_WORD(mask_at)OXI_WORD(mask_row)OXI_WORD(mask_head)OXI_WORD(mask_column)OXI_WORDS(row,4)OXI_WORDS(head,4)OXI_WORDS(column,4)
+OXI_WORD(group)OXI_WORD(lead)OXI_WORD(parts_at)OXI_WORD(sinks_at)OXI_WORD(sinks_stride)OXI_WORD(newest)OXI_WORD(pairs)OXI_WORD(turns)
+OXI_WORDS(raw_at,3)OXI_WORD(kept_at)OXI_WORDS(raw_head,3)OXI_UNUSED_WORDS(unused_too,1)OXI_WORDS(turned_at,2)OXI_WORDS(turned_head,2)
+OXI_WORDS(weight_at,2)OXI_WORDS(normal_at,2)OXI_WORDS(normal_head,2)OXI_WORD(epsilon)OXI_UNUSED_WORDS(unused_last,1)
 OXI_STRIDES(stride,OXI_VK_ATTENTION_LEAD)OXI_WORDS(mask_stride,8)OXI_WORDS(shape,8))
-OXI_PARAMS(channels_back,OXI_WORDS(at,3)OXI_WORD(weight_at)
-OXI_WORD(units)OXI_WORD(samples)OXI_WORD(size)OXI_WORD(channels)
-OXI_WORD(parts)OXI_WORD(each)OXI_WORD(together)OXI_WORD(count)
-OXI_WORD(statistics)OXI_WORD(apart)OXI_WORD(sums)OXI_WORD(epsilon))
+OXI_PARAMS(channels_back,OXI_WORDS(at,3)OXI_WORD(weight_at)OXI_WORD(units)OXI_WORD(samples)OXI_WORD(size)OXI_WORD(channels)
+OXI_WORD(parts)OXI_WORD(each)OXI_WORD(together)OXI_WORD(count)OXI_WORD(statistics)OXI_WORD(apart)OXI_WORD(sums)OXI_WORD(epsilon))
 OXI_PARAMS(recurrent_step,OXI_WORDS(at,4)OXI_WORDS(more,2)OXI_WORD(n)OXI_WORD(width))
 OXI_PARAMS(attention_back,OXI_WORD(length)OXI_WORD(keys)OXI_WORD(heads)OXI_WORD(group)
-OXI_WORD(scale)OXI_WORD(start)OXI_WORD(window)OXI_WORD(lead)
-OXI_WORDS(at,4)OXI_WORDS(row,4)OXI_WORDS(head,4)OXI_WORDS(column,4)
-OXI_WORD(mask_at)OXI_WORD(mask_row)OXI_WORD(mask_head)OXI_WORD(mask_column)
-OXI_WORDS(to,3)OXI_WORD(measures)OXI_WORD(sinks_at)OXI_WORD(sinks_stride)OXI_WORD(made_at)OXI_WORD(softcap)
-OXI_STRIDES(stride,OXI_VK_ATTENTION_LEAD)OXI_WORDS(mask_stride,8)OXI_WORDS(shape,8))
+OXI_WORD(scale)OXI_WORD(start)OXI_WORD(window)OXI_WORD(lead)OXI_WORDS(at,4)OXI_WORDS(row,4)OXI_WORDS(head,4)OXI_WORDS(column,4)
+OXI_WORD(mask_at)OXI_WORD(mask_row)OXI_WORD(mask_head)OXI_WORD(mask_column)OXI_WORDS(to,3)OXI_WORD(measures)
+OXI_WORD(sinks_at)OXI_WORD(sinks_stride)OXI_WORD(made_at)OXI_WORD(softcap)OXI_STRIDES(stride,OXI_VK_ATTENTION_LEAD)
+OXI_WORDS(mask_stride,8)OXI_WORDS(shape,8))
 #undef OXI_WORD
 #undef OXI_WORDS
 #undef OXI_PAIR
@@ -478,10 +434,9 @@ OXI_STRIDES(stride,OXI_VK_ATTENTION_LEAD)OXI_WORDS(mask_stride,8)OXI_WORDS(shape
 #undef OXI_UNUSED_WORDS
 #undef OXI_PARAMS
 #endif
-enum{OXI_VK_DEVICES=16,OXI_VK_USES=34,OXI_VK_SLOTS=32,OXI_VK_PARAM_ROOM=1<<18,OXI_VK_STAGES=4,
-OXI_VK_DIRECT=8,OXI_VK_DIRECTIONS=2,OXI_VK_STAGE_BYTES=8<<20,OXI_VK_ALIGN=256,OXI_VK_SMALL=1<<15,
-OXI_VK_SMALL_BLOCK=32<<20,OXI_VK_SIZES=40,OXI_VK_BLOCKS=1024,OXI_VK_SETS=256,OXI_VK_FREQUENCIES=4,
-OXI_VK_FIRST_BATCH=6,OXI_VK_BATCH=108,OXI_VK_HELD_IN=4,OXI_VK_GROUP=3,OXI_VK_KEPT=16,
+enum{OXI_VK_DEVICES=16,OXI_VK_USES=34,OXI_VK_SLOTS=32,OXI_VK_PARAM_ROOM=1<<18,OXI_VK_STAGES=4,OXI_VK_DIRECT=8,OXI_VK_DIRECTIONS=2,
+OXI_VK_STAGE_BYTES=8<<20,OXI_VK_ALIGN=256,OXI_VK_SMALL=1<<15,OXI_VK_SMALL_BLOCK=32<<20,OXI_VK_SIZES=40,OXI_VK_BLOCKS=1024,
+OXI_VK_SETS=256,OXI_VK_FREQUENCIES=4,OXI_VK_FIRST_BATCH=6,OXI_VK_BATCH=108,OXI_VK_HELD_IN=4,OXI_VK_GROUP=3,OXI_VK_KEPT=16,
 OXI_VK_KEPT_BYTES=1<<20,OXI_VK_FEW_NORMS=4,OXI_VK_STAMPS=512};
 #define OXI_VK_BATCH_BYTES ((uint64_t)4<<30)
 typedef struct oxi_vk_instance_functions{PFN_vkGetInstanceProcAddr vkGetInstanceProcAddr;
@@ -567,32 +522,25 @@ OXI_ROWS_OF_VULKAN_DRIVER_FUNCTIONS
 #undef OXI_INSTANCE
 #undef OXI_DEVICE
 }oxi_vk_device_functions;
-struct oxi_vk_device;typedef struct oxi_vk_block{VkBuffer buffer;uint64_t base;VkDeviceMemory memory;
-uint64_t bytes,used;bool small;bool lent;struct oxi_vk_chunk*first;struct oxi_vk_block*next;}oxi_vk_block;
-typedef struct oxi_vk_epochs{int64_t written,read;}oxi_vk_epochs;typedef struct oxi_vk_chunk{
-oxi_vk_block*block;uint64_t offset,bytes;oxi_vk_epochs last;int64_t serial;
-int64_t carried[OXI_VK_DIRECTIONS];bool used;struct oxi_vk_chunk*before,*after;
-struct oxi_vk_chunk*free_before,*free_after;}oxi_vk_chunk;typedef struct oxi_vk_timed{
-oxi_profile_record record;int64_t number;}oxi_vk_timed;typedef struct oxi_vk_command{VkPipeline pipeline;
-VkDescriptorSet set;VkBuffer from,to;VkBufferCopy region;uint32_t groups[3],params;uint32_t epoch,pushes;
-}oxi_vk_command;typedef struct oxi_vk_slot{VkCommandPool pool;VkCommandBuffer commands;VkFence fence;
-int64_t serial;oxi_vk_command*held;uint32_t held_count,held_room;char*pushed;uint32_t pushed_room;
-double held_since;
-VkQueryPool queries;oxi_vk_timed*timed;int stamps;}oxi_vk_slot;typedef struct oxi_vk_host_buffer{
-VkBuffer buffer;VkDeviceMemory memory;char*mapped;uint64_t bytes;}oxi_vk_host_buffer;
-typedef struct oxi_vk_pin{struct oxi_vk_pin*next;oxi_vk_block block;oxi_vk_chunk chunk;char*host;
-}oxi_vk_pin;typedef enum oxi_vk_direction{OXI_VK_UP,OXI_VK_DOWN}oxi_vk_direction;
-typedef struct oxi_vk_carried_piece{VkCommandPool pool;VkCommandBuffer commands;VkFence fence;
-int64_t serial;oxi_vk_direction way;char*out;uint64_t bytes;}oxi_vk_carried_piece;
-typedef struct oxi_vk_carrier{VkSemaphore computed,carried[OXI_VK_DIRECTIONS];PFN_vkWaitSemaphores wait;
+struct oxi_vk_device;typedef struct oxi_vk_block{VkBuffer buffer;uint64_t base;VkDeviceMemory memory;uint64_t bytes,used;bool small;
+bool lent;struct oxi_vk_chunk*first;struct oxi_vk_block*next;}oxi_vk_block;typedef struct oxi_vk_epochs{int64_t written,read;
+}oxi_vk_epochs;typedef struct oxi_vk_chunk{oxi_vk_block*block;uint64_t offset,bytes;oxi_vk_epochs last;int64_t serial;
+int64_t carried[OXI_VK_DIRECTIONS];bool used;struct oxi_vk_chunk*before,*after;struct oxi_vk_chunk*free_before,*free_after;}oxi_vk_chunk;
+typedef struct oxi_vk_timed{oxi_profile_record record;int64_t number;}oxi_vk_timed;typedef struct oxi_vk_command{VkPipeline pipeline;
+VkDescriptorSet set;VkBuffer from,to;VkBufferCopy region;uint32_t groups[3],params;uint32_t epoch,pushes;}oxi_vk_command;
+typedef struct oxi_vk_slot{VkCommandPool pool;VkCommandBuffer commands;VkFence fence;int64_t serial;oxi_vk_command*held;
+uint32_t held_count,held_room;char*pushed;uint32_t pushed_room;double held_since;
+VkQueryPool queries;oxi_vk_timed*timed;int stamps;}oxi_vk_slot;typedef struct oxi_vk_host_buffer{VkBuffer buffer;VkDeviceMemory memory;
+char*mapped;uint64_t bytes;}oxi_vk_host_buffer;typedef struct oxi_vk_pin{struct oxi_vk_pin*next;oxi_vk_block block;oxi_vk_chunk chunk;
+char*host;}oxi_vk_pin;typedef enum oxi_vk_direction{OXI_VK_UP,OXI_VK_DOWN}oxi_vk_direction;typedef struct oxi_vk_carried_piece{
+VkCommandPool pool;VkCommandBuffer commands;VkFence fence;int64_t serial;oxi_vk_direction way;char*out;uint64_t bytes;
+}oxi_vk_carried_piece;typedef struct oxi_vk_carrier{VkSemaphore computed,carried[OXI_VK_DIRECTIONS];PFN_vkWaitSemaphores wait;
 oxi_vk_carried_piece piece[OXI_VK_STAGES+OXI_VK_DIRECT];oxi_vk_host_buffer staging;
 int64_t serial[OXI_VK_DIRECTIONS],done[OXI_VK_DIRECTIONS];
-int64_t ringed,direct;int64_t needed[OXI_VK_DIRECTIONS];int64_t waited[OXI_VK_DIRECTIONS];}oxi_vk_carrier;
-typedef struct oxi_vk_stage{uint64_t used;int64_t serial;}oxi_vk_stage;typedef struct oxi_vk_table{
-size_t key_bytes,places,count;unsigned char*keys;uint64_t*values;}oxi_vk_table;
-typedef struct oxi_vk_pipeline_key{uint32_t shader;oxi_vk_specials special;}oxi_vk_pipeline_key;enum{
-OXI_VK_KEEPS_SUBNORMALS=1,OXI_VK_IN_BF16=2,OXI_VK_SUBGROUPS=4,OXI_VK_NO_ARITHMETIC=8,OXI_VK_COPIES=16,
-OXI_VK_PUSHED=32};
+int64_t ringed,direct;int64_t needed[OXI_VK_DIRECTIONS];int64_t waited[OXI_VK_DIRECTIONS];}oxi_vk_carrier;typedef struct oxi_vk_stage{
+uint64_t used;int64_t serial;}oxi_vk_stage;typedef struct oxi_vk_table{size_t key_bytes,places,count;unsigned char*keys;uint64_t*values;
+}oxi_vk_table;typedef struct oxi_vk_pipeline_key{uint32_t shader;oxi_vk_specials special;}oxi_vk_pipeline_key;enum{
+OXI_VK_KEEPS_SUBNORMALS=1,OXI_VK_IN_BF16=2,OXI_VK_SUBGROUPS=4,OXI_VK_NO_ARITHMETIC=8,OXI_VK_COPIES=16,OXI_VK_PUSHED=32};
 typedef enum oxi_vk_shader{
 #define OXI_X(name,code,table,threads,traits)OXI_VK_SHADER_##name,
 /* >>vulkan/driver/shaders.def */
@@ -617,8 +565,7 @@ OXI_X(channels_back,channels_back,channels_back,OXI_VK_THREADS,OXI_VK_KEEPS_SUBN
 OXI_X(recurrent_step,recurrent_step,recurrent_step,OXI_VK_THREADS,OXI_VK_KEEPS_SUBNORMALS)\
 OXI_X(attention_back,attention_back,attention_back_f32,OXI_VK_THREADS,0)\
 OXI_X(attention_back_tiles,attention_back_tiles,attention_back_tiles,0,OXI_VK_SUBGROUPS)\
-OXI_X(attention_back_tiles_bf16,attention_back_tiles,attention_back_tiles,0,\
-OXI_VK_SUBGROUPS|OXI_VK_IN_BF16)\
+OXI_X(attention_back_tiles_bf16,attention_back_tiles,attention_back_tiles,0,OXI_VK_SUBGROUPS|OXI_VK_IN_BF16)\
 OXI_X(scan,scan,scan,OXI_VK_THREADS,OXI_VK_KEEPS_SUBNORMALS)\
 OXI_X(scan_double,scan_double,scan,OXI_VK_THREADS,0)\
 OXI_X(expand,expand,expand,OXI_VK_THREADS,OXI_VK_KEEPS_SUBNORMALS)\
@@ -658,66 +605,55 @@ OXI_ROWS_OF_VULKAN_DRIVER_SHADERS
 OXI_VK_SHADER_COUNT}oxi_vk_shader;
 typedef struct oxi_vk_frequency{double base;
 int64_t dims;oxi_vk_chunk*chunk;}oxi_vk_frequency;typedef struct oxi_vk_turns{double base,scale,magnitude;
-int64_t dims;ox_dtype dtype;const oxi_vk_chunk*of[2];uint64_t at[2];int64_t written[2],carried[2];
-oxi_vk_chunk*chunk;}oxi_vk_turns;typedef struct oxi_vk_rounded{const oxi_vk_chunk*of;uint64_t at;
-int64_t k,written,carried;oxi_vk_chunk*chunk;uint64_t bytes;}oxi_vk_rounded;typedef struct oxi_vk_use{
-oxi_vk_chunk*chunk;bool writes;bool beside;}oxi_vk_use;typedef struct oxi_vk_dispatch{oxi_vk_shader shader;
-oxi_vk_specials special;oxi_vk_use use[OXI_VK_USES];int uses;const void*params;uint32_t param_bytes;
-uint32_t groups[3];bool waits;}oxi_vk_dispatch;typedef struct oxi_vk_sum_made{oxi_vk_chunk*of;
-uint32_t at,noted;int64_t n,written,serial;oxi_vk_dispatch dispatch;oxi_vk_product_params params;
-}oxi_vk_sum_made;typedef struct oxi_vk_parts{oxi_vk_chunk*chunk;uint64_t bytes;uint32_t each;}oxi_vk_parts;
-typedef struct oxi_vk_box{int64_t number;int64_t serial;uint64_t up,down;
-bool told;}oxi_vk_box;typedef struct oxi_vk_ahead{const void*recorder;int64_t number,waiting;bool keeps;
-bool gap;oxi_vk_slot*slot;oxi_vk_host_buffer mail;oxi_vk_box box[2];}oxi_vk_ahead;
-typedef struct oxi_vk_held_call{oxi_call call;ox_tensor operand[OXI_VK_HELD_IN],result,*in[OXI_VK_HELD_IN];
-ox_storage storage[OXI_VK_HELD_IN],result_storage;}oxi_vk_held_call;typedef struct oxi_vk_held_turn{
-oxi_vk_held_call heads,rope,copy;bool normed,turned,copied;}oxi_vk_held_turn;typedef struct oxi_vk_steps{
+int64_t dims;ox_dtype dtype;const oxi_vk_chunk*of[2];uint64_t at[2];int64_t written[2],carried[2];oxi_vk_chunk*chunk;}oxi_vk_turns;
+typedef struct oxi_vk_rounded{const oxi_vk_chunk*of;uint64_t at;int64_t k,written,carried;oxi_vk_chunk*chunk;uint64_t bytes;
+}oxi_vk_rounded;typedef struct oxi_vk_use{oxi_vk_chunk*chunk;bool writes;bool beside;}oxi_vk_use;typedef struct oxi_vk_dispatch{
+oxi_vk_shader shader;oxi_vk_specials special;oxi_vk_use use[OXI_VK_USES];int uses;const void*params;uint32_t param_bytes;
+uint32_t groups[3];bool waits;}oxi_vk_dispatch;typedef struct oxi_vk_sum_made{oxi_vk_chunk*of;uint32_t at,noted;int64_t n,written,serial;
+oxi_vk_dispatch dispatch;oxi_vk_product_params params;}oxi_vk_sum_made;typedef struct oxi_vk_parts{oxi_vk_chunk*chunk;uint64_t bytes;
+uint32_t each;}oxi_vk_parts;typedef struct oxi_vk_box{int64_t number;int64_t serial;uint64_t up,down;
+bool told;}oxi_vk_box;typedef struct oxi_vk_ahead{const void*recorder;int64_t number,waiting;bool keeps;bool gap;oxi_vk_slot*slot;
+oxi_vk_host_buffer mail;oxi_vk_box box[2];}oxi_vk_ahead;typedef struct oxi_vk_held_call{oxi_call call;
+ox_tensor operand[OXI_VK_HELD_IN],result,*in[OXI_VK_HELD_IN];ox_storage storage[OXI_VK_HELD_IN],result_storage;}oxi_vk_held_call;
+typedef struct oxi_vk_held_turn{oxi_vk_held_call heads,rope,copy;bool normed,turned,copied;}oxi_vk_held_turn;typedef struct oxi_vk_steps{
 oxi_vk_held_call first,window;
-uint32_t kept;int count;uint32_t codes;oxi_vk_chunk*chunk[2*OXI_VK_STEPS_MOST];
-uint32_t at[2*OXI_VK_STEPS_MOST];}oxi_vk_steps;typedef struct oxi_vk_routing{oxi_vk_held_call call[2];
-int calls;bool chosen;uint32_t scores,biased,picked,late,given;int shown;int64_t rows,experts,used;
-float least,scale;oxi_vk_chunk*chunk[OXI_VK_ROUTE_RESULTS],*numbers,*bias,*indices;
-uint32_t at[OXI_VK_ROUTE_RESULTS],numbers_at,bias_at,indices_at;}oxi_vk_routing;
-typedef struct oxi_vk_device{ox_device base;bool open,lost,shared;bool inherited;char device_name[24];
-int place;oxi_lock lock;VkInstance instance;VkPhysicalDevice physical;VkDevice device;VkQueue queue;
-VkQueue transfer_queue[OXI_VK_DIRECTIONS];uint32_t queue_family,transfer_family,transfer_queues;
-void(*host_lock)(void*user);void(*host_unlock)(void*user);void*host_user;oxi_vk_instance_functions host;
-oxi_vk_device_functions vk;VkPhysicalDeviceLimits limits;VkPhysicalDeviceMemoryProperties memories;
-uint32_t caps,api_version,subgroup_size;VkShaderStageFlags subgroup_stages;VkShaderStageFlags sized_stages;
-uint32_t subgroups_most;VkBool32 keeps_subnormals;uint32_t pushed_bytes;uint32_t matrix_side;
-char driver[128],model[128];VkPhysicalDeviceType type;oxi_vk_block*blocks;
+uint32_t kept;int count;uint32_t codes;oxi_vk_chunk*chunk[2*OXI_VK_STEPS_MOST];uint32_t at[2*OXI_VK_STEPS_MOST];}oxi_vk_steps;
+typedef struct oxi_vk_routing{oxi_vk_held_call call[2];int calls;bool chosen;uint32_t scores,biased,picked,late,given;int shown;
+int64_t rows,experts,used;float least,scale;oxi_vk_chunk*chunk[OXI_VK_ROUTE_RESULTS],*numbers,*bias,*indices;
+uint32_t at[OXI_VK_ROUTE_RESULTS],numbers_at,bias_at,indices_at;}oxi_vk_routing;typedef struct oxi_vk_device{ox_device base;
+bool open,lost,shared;bool inherited;char device_name[24];int place;oxi_lock lock;VkInstance instance;VkPhysicalDevice physical;
+VkDevice device;VkQueue queue;VkQueue transfer_queue[OXI_VK_DIRECTIONS];uint32_t queue_family,transfer_family,transfer_queues;
+void(*host_lock)(void*user);void(*host_unlock)(void*user);void*host_user;oxi_vk_instance_functions host;oxi_vk_device_functions vk;
+VkPhysicalDeviceLimits limits;VkPhysicalDeviceMemoryProperties memories;uint32_t caps,api_version,subgroup_size;
+VkShaderStageFlags subgroup_stages;VkShaderStageFlags sized_stages;uint32_t subgroups_most;VkBool32 keeps_subnormals;
+uint32_t pushed_bytes;uint32_t matrix_side;char driver[128],model[128];VkPhysicalDeviceType type;oxi_vk_block*blocks;
 uint64_t block_bytes,tensor_bytes_most;uint64_t budget_bytes,bytes_peak;bool apart;int block_count;
-oxi_vk_chunk*free_chunks[2][OXI_VK_SIZES];uint32_t memory_type;int64_t chunks;
-oxi_vk_slot slot[OXI_VK_SLOTS];bool recording;oxi_vk_command*commands;uint32_t command_count,command_room;
-char*noted_params;uint32_t param_used;int64_t serial,done;
-uint64_t work;int recorded,batch;int64_t epoch;int64_t first_epoch,least_epoch;uint32_t noted_epoch;
-uint32_t noted_at;oxi_vk_epochs lent;VkDescriptorSetLayout param_layout,buffer_layout;
-VkPipelineLayout layout;VkDescriptorSet param_set;VkDescriptorPool param_pool;VkDescriptorPool*pools;
-int pool_count,pool_used;oxi_vk_table sets;oxi_vk_table pipelines;VkPipelineCache cache;char*cache_path;
-oxi_vk_host_buffer params;
-oxi_vk_held_call post,sum,norm,product[OXI_VK_GROUP],heads,rope,weigh,slots,router;
-int held_products,kept_count;bool held_post,held_norm,held_heads,held_rope;bool held_weigh,held_slots;
-bool held_router;oxi_vk_held_turn turn[2];int held_turns;oxi_vk_held_call store;bool held_store;
-oxi_vk_routing routing;oxi_vk_steps steps;oxi_vk_chunk*kept[OXI_VK_KEPT];bool norm_written;
-oxi_vk_ahead ahead;oxi_vk_timed*noted;int noted_stamps;oxi_profile_record timed_call;int64_t timed_number;
-double clock_ahead;
-oxi_vk_carrier carrier;PFN_vkGetMemoryHostPointerPropertiesEXT host_pointer_properties;
-uint64_t import_align;oxi_vk_pin*pins;int64_t pin_count;oxi_vk_host_buffer staging;
-oxi_vk_stage stage[OXI_VK_STAGES];int stage_current;oxi_vk_chunk*fault;oxi_vk_chunk*books;bool fault_told;
-oxi_vk_frequency frequencies[OXI_VK_FREQUENCIES];oxi_vk_turns turns[OXI_VK_FREQUENCIES];
-oxi_vk_rounded rounded;oxi_vk_parts parts;oxi_vk_sum_made sum_made;ox_vulkan_stats counters;}oxi_vk_device;
+oxi_vk_chunk*free_chunks[2][OXI_VK_SIZES];uint32_t memory_type;int64_t chunks;oxi_vk_slot slot[OXI_VK_SLOTS];bool recording;
+oxi_vk_command*commands;uint32_t command_count,command_room;char*noted_params;uint32_t param_used;int64_t serial,done;
+uint64_t work;int recorded,batch;int64_t epoch;int64_t first_epoch,least_epoch;uint32_t noted_epoch;uint32_t noted_at;oxi_vk_epochs lent;
+VkDescriptorSetLayout param_layout,buffer_layout;VkPipelineLayout layout;VkDescriptorSet param_set;VkDescriptorPool param_pool;
+VkDescriptorPool*pools;int pool_count,pool_used;oxi_vk_table sets;oxi_vk_table pipelines;VkPipelineCache cache;char*cache_path;
+oxi_vk_host_buffer params;oxi_vk_held_call post,sum,norm,product[OXI_VK_GROUP],heads,rope,weigh,slots,router;
+int held_products,kept_count;bool held_post,held_norm,held_heads,held_rope;bool held_weigh,held_slots;bool held_router;
+oxi_vk_held_turn turn[2];int held_turns;oxi_vk_held_call store;bool held_store;oxi_vk_routing routing;oxi_vk_steps steps;
+oxi_vk_chunk*kept[OXI_VK_KEPT];bool norm_written;oxi_vk_ahead ahead;oxi_vk_timed*noted;int noted_stamps;oxi_profile_record timed_call;
+int64_t timed_number;double clock_ahead;
+oxi_vk_carrier carrier;PFN_vkGetMemoryHostPointerPropertiesEXT host_pointer_properties;uint64_t import_align;oxi_vk_pin*pins;
+int64_t pin_count;oxi_vk_host_buffer staging;oxi_vk_stage stage[OXI_VK_STAGES];int stage_current;oxi_vk_chunk*fault;oxi_vk_chunk*books;
+bool fault_told;oxi_vk_frequency frequencies[OXI_VK_FREQUENCIES];oxi_vk_turns turns[OXI_VK_FREQUENCIES];oxi_vk_rounded rounded;
+oxi_vk_parts parts;oxi_vk_sum_made sum_made;ox_vulkan_stats counters;}oxi_vk_device;
+
+
 static ox_status oxi_vk_submit(oxi_vk_device*d);
 static ox_status oxi_vk_wait(oxi_vk_device*d,int64_t serial);
 static ox_status oxi_vk_check(oxi_vk_device*d,VkResult result,const char*what);
-static uint32_t oxi_vk_constants_of(const oxi_vk_pipeline_key*key,uint32_t*constants);
-static void oxi_vk_enter(oxi_vk_device*d);static void oxi_vk_ahead_void(oxi_vk_device*d);
-static void oxi_vk_forget_sets(oxi_vk_device*d);static void oxi_vk_forget_commands(oxi_vk_device*d);
-static ox_status oxi_vk_carry_wait(oxi_vk_device*d);
-static VkResult oxi_vk_make_commands(oxi_vk_device*d,uint32_t family,VkCommandPool*pool,
-VkCommandBuffer*commands);
+static uint32_t oxi_vk_constants_of(const oxi_vk_pipeline_key*key,uint32_t*constants);static void oxi_vk_enter(oxi_vk_device*d);
+static void oxi_vk_ahead_void(oxi_vk_device*d);
+static void oxi_vk_forget_sets(oxi_vk_device*d);
+static void oxi_vk_forget_commands(oxi_vk_device*d);static ox_status oxi_vk_carry_wait(oxi_vk_device*d);
+static VkResult oxi_vk_make_commands(oxi_vk_device*d,uint32_t family,VkCommandPool*pool,VkCommandBuffer*commands);
 static ox_status oxi_vk_flush(oxi_vk_device*d);static void oxi_vk_let_go(oxi_vk_device*d);
-static bool oxi_vk_keep(oxi_vk_device*d,oxi_vk_chunk*chunk);
-static bool oxi_vk_sum_uses(const oxi_vk_device*d,const oxi_vk_chunk*chunk);
+static bool oxi_vk_keep(oxi_vk_device*d,oxi_vk_chunk*chunk);static bool oxi_vk_sum_uses(const oxi_vk_device*d,const oxi_vk_chunk*chunk);
 static ox_status oxi_vk_check_open(const oxi_vk_device*d);
 #endif
 /* >>vulkan/driver/driver.h */
@@ -728,10 +664,9 @@ static ox_status oxi_vk_check_open(const oxi_vk_device*d);
 #ifndef OX_VULKAN_OPS_H
 #define OX_VULKAN_OPS_H
 static ox_status oxi_vk_fault_error(const oxi_vk_fault*found);
-typedef enum oxi_vk_joins{OXI_VK_JOINS_NOTHING,OXI_VK_JOINS_PRODUCT,OXI_VK_JOINS_EXPERTS,
-OXI_VK_JOINS_WEIGHTS,OXI_VK_JOINS_SLOTS,OXI_VK_JOINS_SUM,OXI_VK_JOINS_GATE,OXI_VK_JOINS_ACTIVATION,
-OXI_VK_JOINS_NORM,OXI_VK_JOINS_ROPE,OXI_VK_JOINS_COPY,OXI_VK_JOINS_ATTENTION,OXI_VK_JOINS_SCAN
-}oxi_vk_joins;
+typedef enum oxi_vk_joins{OXI_VK_JOINS_NOTHING,OXI_VK_JOINS_PRODUCT,OXI_VK_JOINS_EXPERTS,OXI_VK_JOINS_WEIGHTS,OXI_VK_JOINS_SLOTS,
+OXI_VK_JOINS_SUM,OXI_VK_JOINS_GATE,OXI_VK_JOINS_ACTIVATION,OXI_VK_JOINS_NORM,OXI_VK_JOINS_ROPE,OXI_VK_JOINS_COPY,OXI_VK_JOINS_ATTENTION,
+OXI_VK_JOINS_SCAN}oxi_vk_joins;
 typedef struct oxi_vk_fused{oxi_op op;oxi_vk_joins role;uint32_t tail;}oxi_vk_fused;
 #endif
 /* >>vulkan/driver/shaders.c */
@@ -1278,8 +1213,8 @@ static const uint32_t oxi_vk_code_transpose[]={
 391,131320,392,327814,17,393,382,40,327761,17,394,383,0,327761,17,395,383,1,327876,17,396,395,
 45,327877,17,397,394,396,393281,44,398,12,34,393,196670,398,397,65789,131320,391,327761,17,
 399,383,0,327760,21,400,399,30,458809,15,401,346,49,382,400,196855,402,0,262394,384,403,402,
-131320,403,327808,17,404,382,28,327761,17,405,383,1,327760,21,406,405,30,458809,15,407,346,
-49,404,406,131321,402,131320,402,65789,65592,};
+131320,403,327808,17,404,382,28,327761,17,405,383,1,327760,21,406,405,30,458809,15,407,346,49,404,406,131321,402,131320,402,65789,65592,
+};
 static const uint32_t oxi_vk_code_map_plain[]={
 /* >>vulkan/spirv/map_plain.inc */
 119734787,66304,458752,2024,0,131089,1,393227,1,1280527431,1685353262,808793134,0,196622,0,
@@ -1854,8 +1789,7 @@ static const uint32_t oxi_vk_code_map_plain[]={
 327808,93,2013,2003,139,393281,142,2014,8,137,2013,262205,95,2015,2014,458832,95,2016,2012,
 2012,2012,2012,327812,95,2017,2016,2015,327808,95,2002,2001,2017,327814,93,1999,1998,2011,131321,
 1997,131320,2006,393281,142,2018,8,137,230,262205,95,2019,2018,458832,95,2020,1998,1998,1998,
-1998,327812,95,2021,2020,2019,327808,95,2022,2001,2021,131321,1986,131320,1986,458997,95,2023,
-1992,1987,2022,2006,131326,2023,65592,};
+1998,327812,95,2021,2020,2019,327808,95,2022,2001,2021,131321,1986,131320,1986,458997,95,2023,1992,1987,2022,2006,131326,2023,65592,};
 static const uint32_t oxi_vk_code_map_function[]={
 /* >>vulkan/spirv/map_function.inc */
 119734787,66304,458752,3089,0,131089,1,393227,1,1280527431,1685353262,808793134,0,196622,0,
@@ -2772,8 +2706,7 @@ static const uint32_t oxi_vk_code_map_function[]={
 3068,343,393281,346,3079,8,341,3078,262205,291,3080,3079,458832,291,3081,3077,3077,3077,3077,
 327812,291,3082,3081,3080,327808,291,3067,3066,3082,327814,289,3064,3063,3076,131321,3062,131320,
 3071,393281,346,3083,8,341,621,262205,291,3084,3083,458832,291,3085,3063,3063,3063,3063,327812,
-291,3086,3085,3084,327808,291,3087,3066,3086,131321,3051,131320,3051,458997,291,3088,3057,3052,
-3087,3071,131326,3088,65592,};
+291,3086,3085,3084,327808,291,3087,3066,3086,131321,3051,131320,3051,458997,291,3088,3057,3052,3087,3071,131326,3088,65592,};
 static const uint32_t oxi_vk_code_map_integer[]={
 /* >>vulkan/spirv/map_integer.inc */
 119734787,66304,458752,1343,0,131089,1,393227,1,1280527431,1685353262,808793134,0,196622,0,
@@ -7890,8 +7823,7 @@ static const uint32_t oxi_vk_code_chain_double[]={
 5172,131326,5166,131320,5173,327863,473,5178,5166,612,393385,491,5179,5178,5167,5168,131326,
 5179,131320,5170,65791,65592,327734,470,1490,0,471,196663,470,5180,196663,470,5181,131320,5182,
 327812,470,5183,533,5180,327808,470,5184,534,5183,327874,470,5185,5181,530,327808,470,5186,
-5184,5185,327879,470,5187,5181,531,458817,532,5188,8,529,5186,5187,262205,470,5189,5188,131326,5189,65592,
-};
+5184,5185,327879,470,5187,5181,531,458817,532,5188,8,529,5186,5187,262205,470,5189,5188,131326,5189,65592,};
 static const uint32_t oxi_vk_code_pool[]={
 /* >>vulkan/spirv/pool.inc */
 119734787,66304,458752,1164,0,131089,1,393227,1,1280527431,1685353262,808793134,0,196622,0,
@@ -8390,8 +8322,7 @@ static const uint32_t oxi_vk_code_pool_double[]={
 709,131320,709,327808,48,708,707,91,131321,706,131320,714,131321,697,131320,697,327808,48,701,
 700,91,131321,694,131320,704,196855,779,0,262394,111,780,779,131320,780,458809,48,781,228,689,
 691,693,393273,46,782,230,695,781,131326,782,131320,779,393273,42,783,239,74,686,262268,42,
-784,698,327857,54,785,698,87,393385,42,786,785,75,72,327760,45,787,784,786,458809,40,788,428,
-112,783,787,131326,695,65592,};
+784,698,327857,54,785,698,87,393385,42,786,785,75,72,327760,45,787,784,786,458809,40,788,428,112,783,787,131326,695,65592,};
 static const uint32_t oxi_vk_code_generate[]={
 /* >>vulkan/spirv/generate.inc */
 119734787,66304,458752,1395,0,131089,1,393227,1,1280527431,1685353262,808793134,0,196622,0,
@@ -9793,8 +9724,7 @@ static const uint32_t oxi_vk_code_reduce[]={
 132,2250,750,84,196855,2251,0,262394,2250,2252,2251,131320,2252,393273,124,2253,1052,2247,265,
 327760,135,2254,2253,152,131321,2251,131320,2251,458997,124,2255,208,2249,152,2252,458997,135,
 2256,2247,2249,2254,2252,131321,2248,131320,2248,458997,124,2257,27,2241,2255,2251,458997,135,
-2258,2247,2241,2256,2251,327761,124,2259,2114,1,458809,135,2260,1264,84,2258,2257,458809,122,
-2261,1432,84,2259,2260,65789,65592,};
+2258,2247,2241,2256,2251,327761,124,2259,2114,1,458809,135,2260,1264,84,2258,2257,458809,122,2261,1432,84,2259,2260,65789,65592,};
 static const uint32_t oxi_vk_code_reduce_double[]={
 /* >>vulkan/spirv/reduce_double.inc */
 119734787,66304,458752,1763,0,131089,1,131089,10,393227,1,1280527431,1685353262,808793134,0,
@@ -10688,8 +10618,7 @@ static const uint32_t oxi_vk_code_softmax_norm[]={
 1412,262368,193,193,266,327761,150,1414,1413,0,262268,139,1415,1414,327879,139,1416,1415,210,
 327851,151,1417,1416,210,196855,1418,0,262394,1417,1419,1420,131320,1419,327761,150,1421,1413,
 1,393273,154,1422,880,1414,1421,131321,1418,131320,1420,327760,154,1423,1414,179,131321,1418,
-131320,1418,458997,154,1424,1422,1419,1423,1420,131321,1356,131320,1356,458997,154,1425,1383,
-1368,1424,1418,131326,1425,65592,};
+131320,1418,458997,154,1424,1422,1419,1423,1420,131321,1356,131320,1356,458997,154,1425,1383,1368,1424,1418,131326,1425,65592,};
 static const uint32_t oxi_vk_code_rows_back[]={
 /* >>vulkan/spirv/rows_back.inc */
 119734787,66304,458752,1527,0,131089,1,393227,1,1280527431,1685353262,808793134,0,196622,0,
@@ -12450,8 +12379,8 @@ static const uint32_t oxi_vk_code_attention_back_tiles[]={
 327745,89,2895,2858,138,262205,86,2896,2895,262268,97,2897,2896,327745,266,2898,268,2861,327742,
 2898,2897,40,138,131321,2863,131320,2863,327808,86,2862,2861,242,131321,2860,131320,2865,65789,
 65592,327734,84,496,0,85,131320,2899,262368,138,138,269,262205,86,2900,243,262205,86,2901,133,
-655417,84,2902,447,270,2900,2901,10,44,117,262205,86,2903,243,262205,86,2904,133,655417,84,
-2905,447,271,2903,2904,10,45,227,65789,65592,};
+655417,84,2902,447,270,2900,2901,10,44,117,262205,86,2903,243,262205,86,2904,133,655417,84,2905,447,271,2903,2904,10,45,227,65789,65592,
+};
 static const uint32_t oxi_vk_code_attention_back[]={
 /* >>vulkan/spirv/attention_back.inc */
 119734787,66304,458752,3142,0,131089,1,393227,1,1280527431,1685353262,808793134,0,196622,0,
@@ -13641,8 +13570,7 @@ static const uint32_t oxi_vk_code_scan[]={
 1178,0,262394,178,1179,1178,131320,1179,131326,1176,131320,1178,327737,80,1180,1084,1176,327761,
 78,1181,1180,0,327737,78,1182,1069,1181,327864,59,1183,1182,192,196855,1184,0,262394,1183,1185,
 1186,131320,1185,327761,78,1187,1180,1,327809,78,1188,1181,1187,131321,1184,131320,1186,131321,
-1184,131320,1184,458997,78,1189,1188,1185,1181,1186,262268,51,1190,1189,327760,62,1191,1190,
-89,131326,1191,65592,};
+1184,131320,1184,458997,78,1189,1188,1185,1181,1186,262268,51,1190,1189,327760,62,1191,1190,89,131326,1191,65592,};
 static const uint32_t oxi_vk_code_scan_double[]={
 /* >>vulkan/spirv/scan_double.inc */
 119734787,66304,458752,360,0,131089,1,131089,10,393227,1,1280527431,1685353262,808793134,0,
@@ -14177,8 +14105,7 @@ static const uint32_t oxi_vk_code_expand[]={
 196855,1582,0,262394,452,1583,1584,131320,1583,327814,261,1585,1579,348,262268,263,1586,1580,
 393281,441,1587,156,295,1585,196670,1587,1586,131321,1582,131320,1584,327814,261,1588,1579,
 348,458831,282,1589,1580,1580,0,1,327737,261,1590,1449,1589,458831,282,1591,1580,1580,2,3,327737,
-261,1592,1449,1591,327760,267,1593,1590,1592,393281,455,1594,159,295,1588,196670,1594,1593,
-131321,1582,131320,1582,65789,65592,};
+261,1592,1449,1591,327760,267,1593,1590,1592,393281,455,1594,159,295,1588,196670,1594,1593,131321,1582,131320,1582,65789,65592,};
 static const uint32_t oxi_vk_code_pack[]={
 /* >>vulkan/spirv/pack.inc */
 119734787,66304,458752,627,0,131089,1,393227,1,1280527431,1685353262,808793134,0,196622,0,1,
@@ -14898,8 +14825,7 @@ static const uint32_t oxi_vk_code_pack_k[]={
 1918,1911,257,1912,393273,213,1920,696,1909,1919,327808,215,1921,1796,425,196855,1922,0,262394,
 1797,1923,1924,131320,1923,262205,250,1925,1800,327879,250,1926,1925,435,262205,250,1927,1802,
 327879,250,1928,1927,435,327876,250,1929,1928,433,327877,250,1930,1926,1929,327737,215,1931,
-730,1930,131321,1922,131320,1924,131321,1922,131320,1922,458997,215,1932,1931,1923,257,1924,
-393273,213,1933,696,1921,1932,65789,65592,};
+730,1930,131321,1922,131320,1924,131321,1922,131320,1922,458997,215,1932,1931,1923,257,1924,393273,213,1933,696,1921,1932,65789,65592,};
 static const uint32_t oxi_vk_code_permute[]={
 /* >>vulkan/spirv/permute.inc */
 119734787,66304,458752,177,0,131089,1,393227,1,1280527431,1685353262,808793134,0,196622,0,1,
@@ -21136,8 +21062,7 @@ static const uint32_t oxi_vk_code_conv_few[]={
 21,718,715,717,327808,21,719,714,718,458817,81,720,13,76,101,43,262205,21,721,720,327812,21,
 722,699,721,327808,21,723,719,722,393273,25,724,529,15,723,327761,21,725,724,0,393273,21,726,
 446,15,725,262268,38,727,726,327809,38,728,698,727,131326,728,65592,327734,38,209,0,40,196663,
-21,729,196663,25,730,131320,731,327761,21,732,730,0,393273,21,733,446,729,732,262268,38,734,
-733,131326,734,65592,};
+21,729,196663,25,730,131320,731,327761,21,732,730,0,393273,21,733,446,729,732,262268,38,734,733,131326,734,65592,};
 static const uint32_t oxi_vk_code_conv_tiles[]={
 /* >>vulkan/spirv/conv_tiles.inc */
 119734787,66304,458752,1316,0,131089,1,131089,9,131089,61,131089,4433,131089,5345,131089,6022,
@@ -21676,8 +21601,7 @@ static const uint32_t oxi_vk_code_gather[]={
 317,295,324,320,196855,326,0,262394,325,327,326,131320,327,458817,43,328,8,40,40,42,262205,
 20,329,328,458817,43,330,8,40,40,47,262205,20,331,330,458817,43,332,8,40,41,37,262205,20,333,
 332,524345,18,334,177,329,331,314,333,131326,56,131320,326,327761,20,335,311,2,327761,20,336,
-314,0,458817,43,337,8,40,44,42,262205,20,338,337,327812,20,339,336,338,327808,20,340,335,339,
-393273,26,341,220,16,340,131326,341,65592,};
+314,0,458817,43,337,8,40,44,42,262205,20,338,337,327812,20,339,336,338,327808,20,340,335,339,393273,26,341,220,16,340,131326,341,65592,};
 static const uint32_t oxi_vk_code_scatter[]={
 /* >>vulkan/spirv/scatter.inc */
 119734787,66304,458752,1061,0,131089,1,393227,1,1280527431,1685353262,808793134,0,196622,0,
@@ -21944,8 +21868,8 @@ static const uint32_t oxi_vk_code_scatter[]={
 25,1046,1043,1045,327761,25,1047,1029,0,327829,134,1048,1047,1039,327761,25,1049,1048,1,327761,
 25,1050,1048,0,327761,25,1051,1029,1,327808,25,1052,1051,1046,327808,25,1053,1052,1049,327760,
 35,1054,1050,1053,131326,1054,131320,1032,262268,138,1055,1029,458817,60,1056,8,57,76,54,262205,
-25,1057,1056,262268,74,1058,1057,262268,138,1059,1030,327822,138,21,1059,1058,327809,138,22,
-1055,21,262268,35,1060,22,131326,1060,65592,};
+25,1057,1056,262268,74,1058,1057,262268,138,1059,1030,327822,138,21,1059,1058,327809,138,22,1055,21,262268,35,1060,22,131326,1060,65592,
+};
 static const uint32_t oxi_vk_code_scatter_double[]={
 /* >>vulkan/spirv/scatter_double.inc */
 119734787,66304,458752,413,0,131089,1,131089,10,393227,1,1280527431,1685353262,808793134,0,
@@ -22050,8 +21974,7 @@ static const uint32_t oxi_vk_code_scatter_double[]={
 399,327808,25,400,380,43,327761,25,401,370,1,393281,66,402,12,48,400,196670,402,401,131321,
 398,131320,398,65789,65592,327734,33,174,0,40,196663,33,403,196663,33,404,131320,405,393228,
 74,406,1,59,403,393281,54,407,8,48,75,262205,27,408,407,458831,33,409,408,408,0,1,393228,74,
-410,1,59,409,393228,74,411,1,59,404,327813,74,21,410,411,327809,74,22,406,21,393228,33,412,
-1,65,22,131326,412,65592,};
+410,1,59,409,393228,74,411,1,59,404,327813,74,21,410,411,327809,74,22,406,21,393228,33,412,1,65,22,131326,412,65592,};
 static const uint32_t oxi_vk_code_select[]={
 /* >>vulkan/spirv/select.inc */
 119734787,66304,458752,497,0,131089,1,393227,1,1280527431,1685353262,808793134,0,196622,0,1,
@@ -23245,8 +23168,7 @@ static const uint32_t oxi_vk_code_linear_attention[]={
 35,27,26,59,327811,35,28,19,27,327809,35,372,26,28,327815,37,373,366,47,327808,37,374,49,373,
 262268,33,375,374,327876,33,376,375,50,262268,35,377,376,327813,35,29,372,377,327808,37,378,
 49,366,327810,37,379,378,373,262268,33,380,379,327876,33,381,380,50,262268,35,382,381,327813,
-35,30,29,382,131326,30,65592,327734,35,212,0,38,196663,35,383,131320,384,393273,35,385,350,
-383,61,131326,385,65592,};
+35,30,29,382,131326,30,65592,327734,35,212,0,38,196663,35,383,131320,384,393273,35,385,350,383,61,131326,385,65592,};
 static const uint32_t oxi_vk_code_rope[]={
 /* >>vulkan/spirv/rope.inc */
 119734787,66304,458752,1183,0,131089,1,393227,1,1280527431,1685353262,808793134,0,196622,0,
@@ -25122,8 +25044,7 @@ static const uint32_t oxi_vk_code_attention_tiles[]={
 1593,42,109,1592,262205,84,1594,1593,262268,103,1595,1594,327808,82,1596,1592,114,393281,231,
 1597,42,109,1596,262205,84,1598,1597,262268,103,1599,1598,458831,93,1600,1595,1595,0,1,327737,
 82,1601,812,1600,458831,93,1602,1595,1595,2,3,327737,82,1603,812,1602,458831,93,1604,1599,1599,
-0,1,327737,82,1605,812,1604,458831,93,1606,1599,1599,2,3,327737,82,1607,812,1606,458832,84,
-1608,1601,1603,1605,1607,131326,1608,65592,};
+0,1,327737,82,1605,812,1604,458831,93,1606,1599,1599,2,3,327737,82,1607,812,1606,458832,84,1608,1601,1603,1605,1607,131326,1608,65592,};
 typedef struct oxi_vk_code{const uint32_t*code;size_t bytes;uint32_t threads,traits;}oxi_vk_code;
 static const oxi_vk_code oxi_vk_shaders[OXI_VK_SHADER_COUNT]={
 #define OXI_X(name,code,table,threads,traits)\
@@ -25131,27 +25052,23 @@ static const oxi_vk_code oxi_vk_shaders[OXI_VK_SHADER_COUNT]={
 OXI_ROWS_OF_VULKAN_DRIVER_SHADERS
 #undef OXI_X
 };
-enum{OXI_VK_CHANGE_WORDS=32,OXI_VK_SPV_HEADER=5,OXI_VK_SPV_EXTENSION=10,OXI_VK_SPV_ENTRY=15,
-OXI_VK_SPV_MODE=16,OXI_VK_SPV_CAPABILITY=17,OXI_VK_SPV_TYPE_FLOAT=22,OXI_VK_SPV_CONSTANT=43,
-OXI_VK_SPV_TYPE_MATRIX=4456,OXI_VK_SPV_ACCUMULATOR=2,OXI_VK_SPV_FLOAT16=9,OXI_VK_SPV_ARITHMETIC=63,
-OXI_VK_SPV_SHUFFLE=65,OXI_VK_SPV_DENORM_PRESERVE=4459,OXI_VK_SPV_DENORMS=4464,OXI_VK_SPV_BFLOAT16=5116,
+enum{OXI_VK_CHANGE_WORDS=32,OXI_VK_SPV_HEADER=5,OXI_VK_SPV_EXTENSION=10,OXI_VK_SPV_ENTRY=15,OXI_VK_SPV_MODE=16,OXI_VK_SPV_CAPABILITY=17,
+OXI_VK_SPV_TYPE_FLOAT=22,OXI_VK_SPV_CONSTANT=43,OXI_VK_SPV_TYPE_MATRIX=4456,OXI_VK_SPV_ACCUMULATOR=2,OXI_VK_SPV_FLOAT16=9,
+OXI_VK_SPV_ARITHMETIC=63,OXI_VK_SPV_SHUFFLE=65,OXI_VK_SPV_DENORM_PRESERVE=4459,OXI_VK_SPV_DENORMS=4464,OXI_VK_SPV_BFLOAT16=5116,
 OXI_VK_SPV_BFLOAT16_MATRIX=5118};
-static uint32_t*oxi_vk_put_capability(uint32_t*out,uint32_t capability){
-out[0]=2u<<16|OXI_VK_SPV_CAPABILITY;out[1]=capability;return out+2;}
-static uint32_t*oxi_vk_put_extension(uint32_t*out,const char*name){
-uint32_t length=(uint32_t)strlen(name),words=2 +length/4;memset(out,0,4*words);
-out[0]=words<<16|OXI_VK_SPV_EXTENSION;
+static uint32_t*oxi_vk_put_capability(uint32_t*out,uint32_t capability){out[0]=2u<<16|OXI_VK_SPV_CAPABILITY;out[1]=capability;
+return out+2;}
+static uint32_t*oxi_vk_put_extension(uint32_t*out,const char*name){uint32_t length=(uint32_t)strlen(name),words=2 +length/4;
+memset(out,0,4*words);out[0]=words<<16|OXI_VK_SPV_EXTENSION;
 for(uint32_t i=0;i<length;i++)out[1 +i/4]|=(uint32_t)(unsigned char)name[i]<<(8*(i%4));
 return out+words;}
 static bool oxi_vk_module_says(const oxi_vk_code*shader,uint32_t code,int at,uint32_t id,uint32_t value){
-const uint32_t*in=shader->code+OXI_VK_SPV_HEADER,*end=shader->code+shader->bytes/4;
-for(;in<end;in+=in[0]>>16)
+const uint32_t*in=shader->code+OXI_VK_SPV_HEADER,*end=shader->code+shader->bytes/4;for(;in<end;in+=in[0]>>16)
 if((in[0]&0xffff)==code&&in[at]==id&&in[at+1]==value)return true;
 return false;}
 static uint32_t*oxi_vk_put_changed(uint32_t*out,const uint32_t*in,uint32_t words,const oxi_vk_code*shader){
 uint32_t code=in[0]&0xffff,traits=shader->traits,half=shader->code[3];bool bf16=traits&OXI_VK_IN_BF16;
-if(traits&OXI_VK_NO_ARITHMETIC&&code==OXI_VK_SPV_CAPABILITY&&
-(in[1]==OXI_VK_SPV_ARITHMETIC||in[1]==OXI_VK_SPV_SHUFFLE))
+if(traits&OXI_VK_NO_ARITHMETIC&&code==OXI_VK_SPV_CAPABILITY&&(in[1]==OXI_VK_SPV_ARITHMETIC||in[1]==OXI_VK_SPV_SHUFFLE))
 return out;
 memcpy(out,in,4*(size_t)words);out+=words;if(bf16&&code==OXI_VK_SPV_CAPABILITY&&in[1]==OXI_VK_SPV_FLOAT16)
 return oxi_vk_put_capability(oxi_vk_put_capability(out,OXI_VK_SPV_BFLOAT16),OXI_VK_SPV_BFLOAT16_MATRIX);
@@ -25163,252 +25080,210 @@ out[2 -(int)words]=half;
 if(traits&OXI_VK_KEEPS_SUBNORMALS&&code==OXI_VK_SPV_ENTRY){out[0]=4u<<16|OXI_VK_SPV_MODE;
 out[1]=in[2];out[2]=OXI_VK_SPV_DENORM_PRESERVE;out[3]=32;out+=4;}
 return out;}
-static size_t oxi_vk_change_module(const oxi_vk_code*shader,uint32_t*out){
-const uint32_t*in=shader->code,*end=in+shader->bytes/4;
-uint32_t*to=out+OXI_VK_SPV_HEADER,traits=shader->traits;memcpy(out,in,4*OXI_VK_SPV_HEADER);
-if(traits&OXI_VK_IN_BF16)out[3]++;
+static size_t oxi_vk_change_module(const oxi_vk_code*shader,uint32_t*out){const uint32_t*in=shader->code,*end=in+shader->bytes/4;
+uint32_t*to=out+OXI_VK_SPV_HEADER,traits=shader->traits;memcpy(out,in,4*OXI_VK_SPV_HEADER);if(traits&OXI_VK_IN_BF16)out[3]++;
 in+=OXI_VK_SPV_HEADER;if(traits&OXI_VK_KEEPS_SUBNORMALS)to=oxi_vk_put_capability(to,OXI_VK_SPV_DENORMS);
-for(bool capabilities=true;in<end;in+=in[0]>>16){if(capabilities&&(in[0]&0xffff)!=OXI_VK_SPV_CAPABILITY){
-capabilities=false;if(traits&OXI_VK_KEEPS_SUBNORMALS)to=oxi_vk_put_extension(to,"SPV_KHR_float_controls");
+for(bool capabilities=true;in<end;in+=in[0]>>16){if(capabilities&&(in[0]&0xffff)!=OXI_VK_SPV_CAPABILITY){capabilities=false;
+if(traits&OXI_VK_KEEPS_SUBNORMALS)to=oxi_vk_put_extension(to,"SPV_KHR_float_controls");
 if(traits&OXI_VK_IN_BF16)to=oxi_vk_put_extension(to,"SPV_KHR_bfloat16");}
 to=oxi_vk_put_changed(to,in,in[0]>>16,shader);}
 return 4*(size_t)(to-out);}
 /* >>vulkan/driver/specialize.c */
-enum{OXI_VK_SPV_TYPES=19,OXI_VK_SPV_TYPE_BOOL=20,OXI_VK_SPV_TYPE_INT=21,OXI_VK_SPV_TYPES_END=34,
-OXI_VK_SPV_TRUE=41,OXI_VK_SPV_FALSE=42,OXI_VK_SPV_SPEC_TRUE=48,OXI_VK_SPV_SPEC_FALSE=49,
-OXI_VK_SPV_SPEC_CONSTANT=50,OXI_VK_SPV_SPEC_OP=52,OXI_VK_SPV_FUNCTION=54,OXI_VK_SPV_FUNCTION_END=56,
-OXI_VK_SPV_CALL=57,OXI_VK_SPV_DECORATE=71,OXI_VK_SPV_PHI=245,OXI_VK_SPV_LOOP_MERGE=246,
-OXI_VK_SPV_SELECTION_MERGE=247,OXI_VK_SPV_LABEL=248,OXI_VK_SPV_BRANCH=249,OXI_VK_SPV_BRANCH_IF=250,
-OXI_VK_SPV_SWITCH=251,OXI_VK_SPV_UNREACHABLE=255,OXI_VK_SPV_SPEC_ID=1};
-typedef struct oxi_vk_spv_id{uint32_t at;uint32_t value;uint32_t home;uint32_t taken;uint32_t construct;
-uint32_t merge,next;bool type,word;bool special,known;bool reached;bool named;bool decided;bool stays;
-}oxi_vk_spv_id;typedef struct oxi_vk_special_module{const uint32_t*code,*special;uint32_t words,bound;
-oxi_vk_spv_id*id;uint32_t*ahead;uint32_t ahead_count;}oxi_vk_special_module;
-static bool oxi_vk_spv_work_out(uint32_t code,uint32_t a,uint32_t b,uint32_t c,uint32_t*value){
-int32_t sa,sb;memcpy(&sa,&a,4);memcpy(&sb,&b,4);switch(code){case 83:*value=a;return true;
-case 124:*value=a;return true;case 126:*value=0u -a;return true;case 128:*value=a+b;return true;
-case 130:*value=a-b;return true;case 132:*value=a*b;return true;case 134:*value=b?a/b:0;return b!=0;
-case 137:*value=b?a%b:0;return b!=0;case 164:case 170:*value=a==b;return true;
-case 165:case 171:*value=a!=b;return true;case 166:*value=a|b;return true;case 167:*value=a&b;return true;
-case 168:*value=!a;return true;case 169:*value=a?b:c;return true;case 172:*value=a>b;return true;
-case 173:*value=sa>sb;return true;case 174:*value=a>=b;return true;case 175:*value=sa>=sb;return true;
-case 176:*value=a<b;return true;case 177:*value=sa<sb;return true;case 178:*value=a<=b;return true;
-case 179:*value=sa<=sb;return true;case 194:*value=b<32?a>>b:0;return b<32;
-case 196:*value=b<32?a<<b:0;return b<32;case 197:*value=a|b;return true;case 198:*value=a^b;return true;
-case 199:*value=a&b;return true;case 200:*value=~a;return true;default:return false;}}
-static void oxi_vk_spv_note(oxi_vk_special_module*m,uint32_t code,oxi_vk_spv_id*of,const uint32_t*at,
-uint32_t count){const oxi_vk_spv_id*in[3]={NULL,NULL,NULL};
-uint32_t value[3]={0,0,0};if(code<83||code>200||count<1||count>3)return;
+enum{OXI_VK_SPV_TYPES=19,OXI_VK_SPV_TYPE_BOOL=20,OXI_VK_SPV_TYPE_INT=21,OXI_VK_SPV_TYPES_END=34,OXI_VK_SPV_TRUE=41,OXI_VK_SPV_FALSE=42,
+OXI_VK_SPV_SPEC_TRUE=48,OXI_VK_SPV_SPEC_FALSE=49,OXI_VK_SPV_SPEC_CONSTANT=50,OXI_VK_SPV_SPEC_OP=52,OXI_VK_SPV_FUNCTION=54,
+OXI_VK_SPV_FUNCTION_END=56,OXI_VK_SPV_CALL=57,OXI_VK_SPV_DECORATE=71,OXI_VK_SPV_PHI=245,OXI_VK_SPV_LOOP_MERGE=246,
+OXI_VK_SPV_SELECTION_MERGE=247,OXI_VK_SPV_LABEL=248,OXI_VK_SPV_BRANCH=249,OXI_VK_SPV_BRANCH_IF=250,OXI_VK_SPV_SWITCH=251,
+OXI_VK_SPV_UNREACHABLE=255,OXI_VK_SPV_SPEC_ID=1};
+typedef struct oxi_vk_spv_id{uint32_t at;uint32_t value;uint32_t home;uint32_t taken;uint32_t construct;uint32_t merge,next;
+bool type,word;bool special,known;bool reached;bool named;bool decided;bool stays;}oxi_vk_spv_id;typedef struct oxi_vk_special_module{
+const uint32_t*code,*special;uint32_t words,bound;oxi_vk_spv_id*id;uint32_t*ahead;uint32_t ahead_count;}oxi_vk_special_module;
+static bool oxi_vk_spv_work_out(uint32_t code,uint32_t a,uint32_t b,uint32_t c,uint32_t*value){int32_t sa,sb;memcpy(&sa,&a,4);
+memcpy(&sb,&b,4);switch(code){case 83:*value=a;return true;case 124:*value=a;return true;case 126:*value=0u -a;return true;
+case 128:*value=a+b;return true;case 130:*value=a-b;return true;case 132:*value=a*b;return true;case 134:*value=b?a/b:0;return b!=0;
+case 137:*value=b?a%b:0;return b!=0;case 164:case 170:*value=a==b;return true;case 165:case 171:*value=a!=b;return true;
+case 166:*value=a|b;return true;case 167:*value=a&b;return true;case 168:*value=!a;return true;case 169:*value=a?b:c;return true;
+case 172:*value=a>b;return true;case 173:*value=sa>sb;return true;case 174:*value=a>=b;return true;case 175:*value=sa>=sb;return true;
+case 176:*value=a<b;return true;case 177:*value=sa<sb;return true;case 178:*value=a<=b;return true;case 179:*value=sa<=sb;return true;
+case 194:*value=b<32?a>>b:0;return b<32;case 196:*value=b<32?a<<b:0;return b<32;case 197:*value=a|b;return true;
+case 198:*value=a^b;return true;case 199:*value=a&b;return true;case 200:*value=~a;return true;default:return false;}}
+static void oxi_vk_spv_note(oxi_vk_special_module*m,uint32_t code,oxi_vk_spv_id*of,const uint32_t*at,uint32_t count){
+const oxi_vk_spv_id*in[3]={NULL,NULL,NULL};uint32_t value[3]={0,0,0};if(code<83||code>200||count<1||count>3)return;
 for(uint32_t i=0;i<count;i++){if(at[i]>=m->bound)return;
 in[i]=&m->id[at[i]];value[i]=in[i]->known?in[i]->value:0;}
 bool all=true;for(uint32_t i=0;i<count;i++)all=all&&in[i]->known;
 if(code==169&&count==3&&in[0]->known){const oxi_vk_spv_id*taken=in[value[0]?1:2];
-of->known=taken->known;of->value=taken->value;}else if((code==166||code==167)&&count==2&&!all){
-for(int i=0;i<2;i++)
+of->known=taken->known;of->value=taken->value;}else if((code==166||code==167)&&count==2&&!all){for(int i=0;i<2;i++)
 if(in[i]->known&&value[i]==(code==166)){of->known=true;
 of->value=value[i];}}else if(all){uint32_t result=0;
 of->known=oxi_vk_spv_work_out(code,value[0],value[1],value[2],&result);of->value=result;}}
-static void oxi_vk_spv_list(oxi_vk_special_module*m,uint32_t at,uint32_t*home){
-const uint32_t*in=m->code+at;uint32_t code=in[0]&0xffff,words=in[0]>>16;oxi_vk_spv_id*id=m->id;
-if(code==OXI_VK_SPV_DECORATE&&words==4&&in[2]==OXI_VK_SPV_SPEC_ID&&in[3]<OXI_VK_CONSTANTS){
-id[in[1]].special=true;id[in[1]].value=in[3];
-}else if((code>=OXI_VK_SPV_TYPES&&code<OXI_VK_SPV_TYPES_END)||code==OXI_VK_SPV_TYPE_MATRIX){
-id[in[1]].type=true;id[in[1]].word=code==OXI_VK_SPV_TYPE_BOOL||(code==OXI_VK_SPV_TYPE_INT&&in[2]==32);
-}else if(code==OXI_VK_SPV_LABEL){*home=in[1];
-id[in[1]].at=at;}else if(code==OXI_VK_SPV_FUNCTION_END){*home=0;
-}else if(words>2&&in[1]<m->bound&&id[in[1]].type){oxi_vk_spv_id*of=&id[in[2]];
-if(code==OXI_VK_SPV_FUNCTION){*home=in[2];
+static void oxi_vk_spv_list(oxi_vk_special_module*m,uint32_t at,uint32_t*home){const uint32_t*in=m->code+at;
+uint32_t code=in[0]&0xffff,words=in[0]>>16;oxi_vk_spv_id*id=m->id;if(code==OXI_VK_SPV_DECORATE&&words==4&&in[2]==OXI_VK_SPV_SPEC_ID&&
+in[3]<OXI_VK_CONSTANTS){id[in[1]].special=true;
+id[in[1]].value=in[3];}else if((code>=OXI_VK_SPV_TYPES&&code<OXI_VK_SPV_TYPES_END)||code==OXI_VK_SPV_TYPE_MATRIX){id[in[1]].type=true;
+id[in[1]].word=code==OXI_VK_SPV_TYPE_BOOL||(code==OXI_VK_SPV_TYPE_INT&&in[2]==32);}else if(code==OXI_VK_SPV_LABEL){*home=in[1];
+id[in[1]].at=at;}else if(code==OXI_VK_SPV_FUNCTION_END){*home=0;}else if(words>2&&in[1]<m->bound&&id[in[1]].type){
+oxi_vk_spv_id*of=&id[in[2]];if(code==OXI_VK_SPV_FUNCTION){*home=in[2];
 of->at=at;return;}
 of->home=*home;if(*home||!id[in[1]].word)return;
-bool special=of->special;uint32_t given=special?m->special[of->value]:0;of->known=true;
-if(code==OXI_VK_SPV_CONSTANT)of->value=in[3];
+bool special=of->special;uint32_t given=special?m->special[of->value]:0;of->known=true;if(code==OXI_VK_SPV_CONSTANT)of->value=in[3];
 else if(code==OXI_VK_SPV_TRUE||code==OXI_VK_SPV_FALSE)of->value=code==OXI_VK_SPV_TRUE;
 else if(code==OXI_VK_SPV_SPEC_CONSTANT)of->value=special?given:in[3];
 else if(code==OXI_VK_SPV_SPEC_TRUE||code==OXI_VK_SPV_SPEC_FALSE)
 of->value=special?given!=0:code==OXI_VK_SPV_SPEC_TRUE;
 else{of->known=false;
 if(code==OXI_VK_SPV_SPEC_OP)oxi_vk_spv_note(m,in[3],of,in+4,words-4);}}}
-static void oxi_vk_spv_reach(oxi_vk_special_module*m,uint32_t from,uint32_t to){oxi_vk_spv_id*id=m->id;
-uint32_t construct=from;for(uint32_t c=from;c;c=id[c].construct){
-if(id[c].merge!=to&&id[c].next!=to)continue;
+static void oxi_vk_spv_reach(oxi_vk_special_module*m,uint32_t from,uint32_t to){oxi_vk_spv_id*id=m->id;uint32_t construct=from;
+for(uint32_t c=from;c;c=id[c].construct){if(id[c].merge!=to&&id[c].next!=to)continue;
 if(id[c].decided&&c!=from)id[c].stays=true;
 construct=id[c].next==to?c:id[c].construct;break;}
 if(id[to].reached)return;
 id[to].reached=true;id[to].construct=construct;m->ahead[m->ahead_count++]=to;}
-static void oxi_vk_spv_reach_function(oxi_vk_special_module*m,uint32_t function){
-if(m->id[function].reached)return;
-m->id[function].reached=true;uint32_t at=m->id[function].at;
-while((m->code[at]&0xffff)!=OXI_VK_SPV_LABEL)at+=m->code[at]>>16;
+static void oxi_vk_spv_reach_function(oxi_vk_special_module*m,uint32_t function){if(m->id[function].reached)return;
+m->id[function].reached=true;uint32_t at=m->id[function].at;while((m->code[at]&0xffff)!=OXI_VK_SPV_LABEL)at+=m->code[at]>>16;
 oxi_vk_spv_reach(m,0,m->code[at+1]);}
-static bool oxi_vk_spv_goes_back(const oxi_vk_special_module*m,uint32_t block,uint32_t to){
-for(uint32_t c=block;c;c=m->id[c].construct)
+static bool oxi_vk_spv_goes_back(const oxi_vk_special_module*m,uint32_t block,uint32_t to){for(uint32_t c=block;c;c=m->id[c].construct)
 if(c==to&&m->id[c].next)return true;
 return false;}
 static uint32_t oxi_vk_spv_only_way(const oxi_vk_special_module*m,uint32_t block,const uint32_t*in){
 uint32_t code=in[0]&0xffff,words=in[0]>>16;const oxi_vk_spv_id*by=&m->id[in[1]];uint32_t taken=0;
 if(code==OXI_VK_SPV_BRANCH_IF&&by->known){taken=in[by->value?2:3];
-if(oxi_vk_spv_goes_back(m,block,in[2])||oxi_vk_spv_goes_back(m,block,in[3]))return 0;
-}else if(code==OXI_VK_SPV_SWITCH&&by->known){taken=in[2];
-for(uint32_t i=3;i+1<words;i+=2)
+if(oxi_vk_spv_goes_back(m,block,in[2])||oxi_vk_spv_goes_back(m,block,in[3]))return 0;}else if(code==OXI_VK_SPV_SWITCH&&by->known){
+taken=in[2];for(uint32_t i=3;i+1<words;i+=2)
 if(in[i]==by->value)taken=in[i+1];}
 return taken;}
-static void oxi_vk_spv_follow(oxi_vk_special_module*m,uint32_t block){
-oxi_vk_spv_id*id=m->id,*self=&id[block];const uint32_t*in=m->code+self->at,*merge=NULL;uint32_t code,words;
-for(in+=in[0]>>16;;in+=words){code=in[0]&0xffff;
+static void oxi_vk_spv_follow(oxi_vk_special_module*m,uint32_t block){oxi_vk_spv_id*id=m->id,*self=&id[block];
+const uint32_t*in=m->code+self->at,*merge=NULL;uint32_t code,words;for(in+=in[0]>>16;;in+=words){code=in[0]&0xffff;
 words=in[0]>>16;if(code>=OXI_VK_SPV_BRANCH&&code<=OXI_VK_SPV_UNREACHABLE)break;
 if(code==OXI_VK_SPV_LOOP_MERGE||code==OXI_VK_SPV_SELECTION_MERGE)merge=in;
 else if(code==OXI_VK_SPV_CALL)oxi_vk_spv_reach_function(m,in[3]);
 else if(words>3&&id[in[1]].word)oxi_vk_spv_note(m,code,&id[in[2]],in+3,words-3);}
 bool loop=merge&&(merge[0]&0xffff)==OXI_VK_SPV_LOOP_MERGE;if(loop){self->next=merge[2];
 id[merge[2]].named=true;}
-self->taken=oxi_vk_spv_only_way(m,block,in);
-bool header=loop||(merge&&!(self->taken&&code==OXI_VK_SPV_BRANCH_IF));if(header){self->merge=merge[1];
-self->decided=!loop&&self->taken;if(!self->decided)id[merge[1]].named=true;}
+self->taken=oxi_vk_spv_only_way(m,block,in);bool header=loop||(merge&&!(self->taken&&code==OXI_VK_SPV_BRANCH_IF));if(header){
+self->merge=merge[1];self->decided=!loop&&self->taken;if(!self->decided)id[merge[1]].named=true;}
 uint32_t from=header?block:self->construct;if(self->taken)oxi_vk_spv_reach(m,from,self->taken);
 else if(code==OXI_VK_SPV_BRANCH)oxi_vk_spv_reach(m,from,in[1]);
 else if(code==OXI_VK_SPV_BRANCH_IF)
 for(int i=2;i<4;i++)oxi_vk_spv_reach(m,from,in[i]);
 else if(code==OXI_VK_SPV_SWITCH)
 for(uint32_t i=2;i<words;i+=2)oxi_vk_spv_reach(m,from,in[i]);}
-static uint32_t*oxi_vk_spv_put(uint32_t*out,uint32_t code,uint32_t words,uint32_t a,uint32_t b){
-out[0]=words<<16|code;out[1]=a;if(words>2)out[2]=b;
+static uint32_t*oxi_vk_spv_put(uint32_t*out,uint32_t code,uint32_t words,uint32_t a,uint32_t b){out[0]=words<<16|code;out[1]=a;
+if(words>2)out[2]=b;
 return out+words;}
-static uint32_t*oxi_vk_spv_put_phi(const oxi_vk_special_module*m,uint32_t block,const uint32_t*in,
-uint32_t*out){uint32_t*to=out+3,next=m->id[block].next;
-out[1]=in[1];out[2]=in[2];for(uint32_t i=3;i+1<in[0]>>16;i+=2){const oxi_vk_spv_id*by=&m->id[in[i+1]];
-if(!by->reached||(by->taken&&by->taken!=block))continue;
+static uint32_t*oxi_vk_spv_put_phi(const oxi_vk_special_module*m,uint32_t block,const uint32_t*in,uint32_t*out){
+uint32_t*to=out+3,next=m->id[block].next;out[1]=in[1];out[2]=in[2];for(uint32_t i=3;i+1<in[0]>>16;i+=2){
+const oxi_vk_spv_id*by=&m->id[in[i+1]];if(!by->reached||(by->taken&&by->taken!=block))continue;
 *to++ =in[i];*to++ =in[i+1];}
 if(next&&!m->id[next].reached){*to++ =in[2];
 *to++ =next;}
 out[0]=(uint32_t)(to-out)<<16|OXI_VK_SPV_PHI;return to;}
-static uint32_t*oxi_vk_spv_put_inside(const oxi_vk_special_module*m,uint32_t block,const uint32_t*in,
-uint32_t*out){const oxi_vk_spv_id*self=&m->id[block];
-uint32_t code=in[0]&0xffff,words=in[0]>>16;
+static uint32_t*oxi_vk_spv_put_inside(const oxi_vk_special_module*m,uint32_t block,const uint32_t*in,uint32_t*out){
+const oxi_vk_spv_id*self=&m->id[block];uint32_t code=in[0]&0xffff,words=in[0]>>16;
 if(code==OXI_VK_SPV_PHI)return oxi_vk_spv_put_phi(m,block,in,out);
 if(self->taken&&code==OXI_VK_SPV_SELECTION_MERGE&&!self->stays)return out;
 if(self->taken&&(code==OXI_VK_SPV_BRANCH_IF||code==OXI_VK_SPV_SWITCH))
-return self->stays?oxi_vk_spv_put(out,OXI_VK_SPV_SWITCH,3,in[1],self->taken)
-:oxi_vk_spv_put(out,OXI_VK_SPV_BRANCH,2,self->taken,0);
+return self->stays?oxi_vk_spv_put(out,OXI_VK_SPV_SWITCH,3,in[1],self->taken):oxi_vk_spv_put(out,OXI_VK_SPV_BRANCH,2,self->taken,0);
 memcpy(out,in,4*(size_t)words);return out+words;}
-static uint32_t oxi_vk_spv_loop_of(const oxi_vk_special_module*m,uint32_t target){
-for(uint32_t i=1;i<m->bound;i++)
+static uint32_t oxi_vk_spv_loop_of(const oxi_vk_special_module*m,uint32_t target){for(uint32_t i=1;i<m->bound;i++)
 if(m->id[i].next==target)return i;
 return 0;}
-static uint32_t*oxi_vk_spv_write(const oxi_vk_special_module*m,uint32_t*out){const oxi_vk_spv_id*id=m->id;
-uint32_t function=0,block=0;memcpy(out,m->code,4*OXI_VK_SPV_HEADER);out+=OXI_VK_SPV_HEADER;
-for(uint32_t at=OXI_VK_SPV_HEADER,words;at<m->words;at+=words){const uint32_t*in=m->code+at;
-uint32_t code=in[0]&0xffff;words=in[0]>>16;if(code==OXI_VK_SPV_FUNCTION){function=in[2];
+static uint32_t*oxi_vk_spv_write(const oxi_vk_special_module*m,uint32_t*out){const oxi_vk_spv_id*id=m->id;uint32_t function=0,block=0;
+memcpy(out,m->code,4*OXI_VK_SPV_HEADER);out+=OXI_VK_SPV_HEADER;for(uint32_t at=OXI_VK_SPV_HEADER,words;at<m->words;at+=words){
+const uint32_t*in=m->code+at;uint32_t code=in[0]&0xffff;words=in[0]>>16;if(code==OXI_VK_SPV_FUNCTION){function=in[2];
 block=0;}
 if(code==OXI_VK_SPV_LABEL)block=in[1];
-bool ends=code==OXI_VK_SPV_FUNCTION_END;if(!function){
-uint32_t home=code==OXI_VK_SPV_DECORATE?id[in[1]].home:0;if(home&&!id[home].reached)continue;
-memcpy(out,in,4*(size_t)words);out+=words;}else if(id[function].reached){
-if(block&&!ends&&id[block].reached){out=oxi_vk_spv_put_inside(m,block,in,out);}else if(!block||ends){
-memcpy(out,in,4*(size_t)words);out+=words;}else if(code==OXI_VK_SPV_LABEL&&id[block].named){
-uint32_t loop=oxi_vk_spv_loop_of(m,block);out=oxi_vk_spv_put(out,OXI_VK_SPV_LABEL,2,block,0);
-if(loop)out=oxi_vk_spv_put(out,OXI_VK_SPV_BRANCH,2,loop,0);
+bool ends=code==OXI_VK_SPV_FUNCTION_END;if(!function){uint32_t home=code==OXI_VK_SPV_DECORATE?id[in[1]].home:0;
+if(home&&!id[home].reached)continue;
+memcpy(out,in,4*(size_t)words);out+=words;}else if(id[function].reached){if(block&&!ends&&id[block].reached){
+out=oxi_vk_spv_put_inside(m,block,in,out);}else if(!block||ends){memcpy(out,in,4*(size_t)words);
+out+=words;}else if(code==OXI_VK_SPV_LABEL&&id[block].named){uint32_t loop=oxi_vk_spv_loop_of(m,block);
+out=oxi_vk_spv_put(out,OXI_VK_SPV_LABEL,2,block,0);if(loop)out=oxi_vk_spv_put(out,OXI_VK_SPV_BRANCH,2,loop,0);
 else*out++ =1u<<16|OXI_VK_SPV_UNREACHABLE;}}
 if(ends)function=block=0;}
 return out;}
-static ox_status oxi_vk_specialize(const oxi_vk_code*shader,const uint32_t*special,uint32_t*out,
-size_t*bytes){oxi_vk_special_module m;
-memset(&m,0,sizeof m);m.code=shader->code;m.special=special;m.words=(uint32_t)(shader->bytes/4);
-m.bound=shader->code[3];size_t room=m.bound*(sizeof*m.id+sizeof*m.ahead);
-m.id=(oxi_vk_spv_id*)oxi_alloc(room);if(!m.id)return OX_ERR_NOMEM;
+static ox_status oxi_vk_specialize(const oxi_vk_code*shader,const uint32_t*special,uint32_t*out,size_t*bytes){oxi_vk_special_module m;
+memset(&m,0,sizeof m);m.code=shader->code;m.special=special;m.words=(uint32_t)(shader->bytes/4);m.bound=shader->code[3];
+size_t room=m.bound*(sizeof*m.id+sizeof*m.ahead);m.id=(oxi_vk_spv_id*)oxi_alloc(room);if(!m.id)return OX_ERR_NOMEM;
 memset(m.id,0,m.bound*sizeof*m.id);m.ahead=(uint32_t*)(m.id+m.bound);uint32_t entry=0,home=0;
-for(uint32_t at=OXI_VK_SPV_HEADER;at<m.words;at+=m.code[at]>>16){
-if((m.code[at]&0xffff)==OXI_VK_SPV_ENTRY)entry=m.code[at+2];
+for(uint32_t at=OXI_VK_SPV_HEADER;at<m.words;at+=m.code[at]>>16){if((m.code[at]&0xffff)==OXI_VK_SPV_ENTRY)entry=m.code[at+2];
 oxi_vk_spv_list(&m,at,&home);}
 oxi_vk_spv_reach_function(&m,entry);while(m.ahead_count)oxi_vk_spv_follow(&m,m.ahead[--m.ahead_count]);
 for(uint32_t i=1;i<m.bound;i++)
 if(m.id[i].stays)m.id[m.id[i].merge].named=true;
 *bytes=4*(size_t)(oxi_vk_spv_write(&m,out)-out);oxi_free(m.id,room);return OX_OK;}
 /* >>vulkan/driver/copies.c */
-enum{OXI_VK_SPV_PARAMETER=55,OXI_VK_SPV_NO_CONTRACTION=42,OXI_VK_COPIED_ARGUMENTS=12};
-typedef struct oxi_vk_function_copy{uint32_t function,id,argument[OXI_VK_COPIED_ARGUMENTS];
-}oxi_vk_function_copy;typedef struct oxi_vk_words{uint32_t*at;size_t count,room;}oxi_vk_words;
-typedef struct oxi_vk_copier{const uint32_t*code;uint32_t words,bound,next;uint32_t*function;
-uint32_t*fresh;bool*local,*exact;oxi_vk_words out,marks;oxi_vk_function_copy*copy;size_t copies,copy_room;
-}oxi_vk_copier;static bool oxi_vk_spv_is_literal(uint32_t code,uint32_t i){
-static const uint8_t first[][2]={{59,3},{61,4},{62,3},{63,3},{79,5},{81,4},{82,5},{246,3},{247,2},{250,4}};
+enum{OXI_VK_SPV_PARAMETER=55,OXI_VK_SPV_NO_CONTRACTION=42,OXI_VK_COPIED_ARGUMENTS=12};typedef struct oxi_vk_function_copy{
+uint32_t function,id,argument[OXI_VK_COPIED_ARGUMENTS];}oxi_vk_function_copy;typedef struct oxi_vk_words{uint32_t*at;size_t count,room;
+}oxi_vk_words;typedef struct oxi_vk_copier{const uint32_t*code;uint32_t words,bound,next;uint32_t*function;uint32_t*fresh;
+bool*local,*exact;oxi_vk_words out,marks;oxi_vk_function_copy*copy;size_t copies,copy_room;}oxi_vk_copier;
+static bool oxi_vk_spv_is_literal(uint32_t code,uint32_t i){static const uint8_t first[][2]={{59,3},{61,4},{62,3},{63,3},{79,5},
+{81,4},{82,5},{246,3},{247,2},{250,4}};
 if(code==12)return i==4;
 if(code==OXI_VK_SPV_FUNCTION||code==68)return i==(code==68?4u:3u);
 if(code==OXI_VK_SPV_SWITCH)return i>=3&&i%2==1;
 for(size_t k=0;k<sizeof first/sizeof*first;k++)
 if(first[k][0]==code)return i>=first[k][1];
 return false;}
-static bool oxi_vk_words_put(oxi_vk_words*to,const uint32_t*words,size_t count){
-if(to->count+count>to->room){size_t room=2*(to->count+count);
-uint32_t*at=(uint32_t*)oxi_realloc(to->at,4*to->room,4*room);if(!at)return false;
+static bool oxi_vk_words_put(oxi_vk_words*to,const uint32_t*words,size_t count){if(to->count+count>to->room){
+size_t room=2*(to->count+count);uint32_t*at=(uint32_t*)oxi_realloc(to->at,4*to->room,4*room);if(!at)return false;
 to->at=at;to->room=room;}
 memcpy(to->at+to->count,words,4*count);to->count+=count;return true;}
-static uint32_t oxi_vk_copy_of(oxi_vk_copier*c,const oxi_vk_function_copy*wanted){
-for(size_t i=0;i<c->copies;i++)
-if(c->copy[i].function==wanted->function&&
-memcmp(c->copy[i].argument,wanted->argument,sizeof wanted->argument)==0)
+static uint32_t oxi_vk_copy_of(oxi_vk_copier*c,const oxi_vk_function_copy*wanted){for(size_t i=0;i<c->copies;i++)
+if(c->copy[i].function==wanted->function&&memcmp(c->copy[i].argument,wanted->argument,sizeof wanted->argument)==0)
 return c->copy[i].id;
 if(c->copies==c->copy_room){size_t room=2*c->copy_room+64;
-oxi_vk_function_copy*grown=
-(oxi_vk_function_copy*)oxi_realloc(c->copy,c->copy_room*sizeof*grown,room*sizeof*grown);
-if(!grown)return 0;
+oxi_vk_function_copy*grown=(oxi_vk_function_copy*)oxi_realloc(c->copy,c->copy_room*sizeof*grown,room*sizeof*grown);if(!grown)return 0;
 c->copy=grown;c->copy_room=room;}
 c->copy[c->copies]=*wanted;c->copy[c->copies].id=c->next++;return c->copy[c->copies++].id;}
-static uint32_t oxi_vk_copied_id(oxi_vk_copier*c,uint32_t id,bool copied){
-if(!copied||id>=c->bound||!c->local[id])return id;
+static uint32_t oxi_vk_copied_id(oxi_vk_copier*c,uint32_t id,bool copied){if(!copied||id>=c->bound||!c->local[id])return id;
 if(!c->fresh[id]){c->fresh[id]=c->next++;
 if(c->exact[id]&&!oxi_vk_words_put(&c->marks,&c->fresh[id],1))return 0;}
 return c->fresh[id];}
-static uint32_t oxi_vk_callee_of(oxi_vk_copier*c,const uint32_t*call,uint32_t words){
-oxi_vk_function_copy wanted;bool constants=false;memset(&wanted,0,sizeof wanted);wanted.function=call[3];
-for(uint32_t i=4;i<words&&i-4<OXI_VK_COPIED_ARGUMENTS;i++){
+static uint32_t oxi_vk_callee_of(oxi_vk_copier*c,const uint32_t*call,uint32_t words){oxi_vk_function_copy wanted;bool constants=false;
+memset(&wanted,0,sizeof wanted);wanted.function=call[3];for(uint32_t i=4;i<words&&i-4<OXI_VK_COPIED_ARGUMENTS;i++){
 if(call[i]>=c->bound||c->local[call[i]])continue;
 wanted.argument[i-4]=call[i];constants=true;}
 return constants?oxi_vk_copy_of(c,&wanted):call[3];}
-static bool oxi_vk_write_function(oxi_vk_copier*c,uint32_t at,const oxi_vk_function_copy*copy){
-uint32_t parameter=0,code=0;if(copy)memset(c->fresh,0,c->bound*sizeof*c->fresh);
+static bool oxi_vk_write_function(oxi_vk_copier*c,uint32_t at,const oxi_vk_function_copy*copy){uint32_t parameter=0,code=0;
+if(copy)memset(c->fresh,0,c->bound*sizeof*c->fresh);
 for(;code!=OXI_VK_SPV_FUNCTION_END;at+=c->code[at]>>16){const uint32_t*in=c->code+at;
-uint32_t words=in[0]>>16;size_t begin=c->out.count;code=in[0]&0xffff;
-if(!oxi_vk_words_put(&c->out,in,words))return false;
+uint32_t words=in[0]>>16;size_t begin=c->out.count;code=in[0]&0xffff;if(!oxi_vk_words_put(&c->out,in,words))return false;
 for(uint32_t i=1;i<words;i++){if(oxi_vk_spv_is_literal(code,i)||(code==OXI_VK_SPV_CALL&&i==3))continue;
 uint32_t id=oxi_vk_copied_id(c,in[i],copy!=NULL);if(!id)return false;
 c->out.at[begin+i]=id;}
 if(copy&&code==OXI_VK_SPV_FUNCTION)c->out.at[begin+2]=copy->id;
-if(copy&&code==OXI_VK_SPV_PARAMETER&&parameter<OXI_VK_COPIED_ARGUMENTS){
-uint32_t argument=copy->argument[parameter++];if(argument)c->fresh[in[2]]=argument;}
+if(copy&&code==OXI_VK_SPV_PARAMETER&&parameter<OXI_VK_COPIED_ARGUMENTS){uint32_t argument=copy->argument[parameter++];
+if(argument)c->fresh[in[2]]=argument;}
 if(code==OXI_VK_SPV_CALL){uint32_t callee=oxi_vk_callee_of(c,c->out.at+begin,words);
 if(!callee)return false;
 c->out.at[begin+3]=callee;}}
 return true;}
 static uint32_t oxi_vk_copier_look(oxi_vk_copier*c){uint32_t first=0,inside=0;
 for(uint32_t at=OXI_VK_SPV_HEADER;at<c->words;at+=c->code[at]>>16){const uint32_t*in=c->code+at;
-uint32_t code=in[0]&0xffff,words=in[0]>>16;
-if(code==OXI_VK_SPV_DECORATE&&in[2]==OXI_VK_SPV_NO_CONTRACTION)c->exact[in[1]]=true;
+uint32_t code=in[0]&0xffff,words=in[0]>>16;if(code==OXI_VK_SPV_DECORATE&&in[2]==OXI_VK_SPV_NO_CONTRACTION)c->exact[in[1]]=true;
 if(code==OXI_VK_SPV_FUNCTION){if(!first)first=at;
 inside=in[2];c->function[in[2]]=at;}else if(inside&&code==OXI_VK_SPV_LABEL){c->local[in[1]]=true;
-}else if(inside&&words>2&&!oxi_vk_spv_is_literal(code,2)&&code!=62&&code!=63&&
-(code<OXI_VK_SPV_LOOP_MERGE||code>255)&&code!=254){c->local[in[2]]=true;}}
+}else if(inside&&words>2&&!oxi_vk_spv_is_literal(code,2)&&code!=62&&code!=63&&(code<OXI_VK_SPV_LOOP_MERGE||code>255)&&code!=254){
+c->local[in[2]]=true;}}
 return first;}
 static bool oxi_vk_copier_begin(oxi_vk_copier*c,uint32_t first,oxi_vk_words*to){bool marked=false;
 for(uint32_t at=0,words;at<first;at+=words){const uint32_t*in=c->code+at;
-words=at==0?(uint32_t)OXI_VK_SPV_HEADER:in[0]>>16;if(at>0&&!marked&&(in[0]&0xffff)==OXI_VK_SPV_DECORATE){
-marked=true;for(size_t i=0;i<c->marks.count;i++){
-const uint32_t mark[3]={3u<<16|OXI_VK_SPV_DECORATE,c->marks.at[i],OXI_VK_SPV_NO_CONTRACTION};
+words=at==0?(uint32_t)OXI_VK_SPV_HEADER:in[0]>>16;if(at>0&&!marked&&(in[0]&0xffff)==OXI_VK_SPV_DECORATE){marked=true;
+for(size_t i=0;i<c->marks.count;i++){const uint32_t mark[3]={3u<<16|OXI_VK_SPV_DECORATE,c->marks.at[i],OXI_VK_SPV_NO_CONTRACTION};
 if(!oxi_vk_words_put(to,mark,3))return false;}}
 if(!oxi_vk_words_put(to,in,words))return false;}
 to->at[3]=c->next;return true;}
-static uint32_t*oxi_vk_copy_functions(const uint32_t*code,uint32_t words,size_t*out_words,size_t*out_room){
-oxi_vk_copier c;oxi_vk_words whole;memset(&c,0,sizeof c);memset(&whole,0,sizeof whole);c.code=code;
-c.words=words;c.bound=c.next=code[3];size_t room=c.bound*(2*sizeof(uint32_t)+2*sizeof(bool));
-c.function=(uint32_t*)oxi_calloc(1,room);bool fits=c.function!=NULL;if(fits){c.fresh=c.function+c.bound;
-c.local=(bool*)(c.fresh+c.bound);c.exact=c.local+c.bound;uint32_t first=oxi_vk_copier_look(&c);
+static uint32_t*oxi_vk_copy_functions(const uint32_t*code,uint32_t words,size_t*out_words,size_t*out_room){oxi_vk_copier c;
+oxi_vk_words whole;memset(&c,0,sizeof c);memset(&whole,0,sizeof whole);c.code=code;c.words=words;c.bound=c.next=code[3];
+size_t room=c.bound*(2*sizeof(uint32_t)+2*sizeof(bool));c.function=(uint32_t*)oxi_calloc(1,room);bool fits=c.function!=NULL;if(fits){
+c.fresh=c.function+c.bound;c.local=(bool*)(c.fresh+c.bound);c.exact=c.local+c.bound;uint32_t first=oxi_vk_copier_look(&c);
 for(uint32_t id=1;fits&&id<c.bound;id++)
 if(c.function[id])fits=oxi_vk_write_function(&c,c.function[id],NULL);
 for(size_t i=0;fits&&i<c.copies;i++){oxi_vk_function_copy copy=c.copy[i];
 fits=oxi_vk_write_function(&c,c.function[copy.function],&copy);}
-fits=fits&&oxi_vk_copier_begin(&c,first,&whole)&&oxi_vk_words_put(&whole,c.out.at,c.out.count);
-oxi_free(c.function,room);}
-oxi_free(c.out.at,4*c.out.room);oxi_free(c.marks.at,4*c.marks.room);
-oxi_free(c.copy,c.copy_room*sizeof*c.copy);if(!fits)oxi_free(whole.at,4*whole.room);
+fits=fits&&oxi_vk_copier_begin(&c,first,&whole)&&oxi_vk_words_put(&whole,c.out.at,c.out.count);oxi_free(c.function,room);}
+oxi_free(c.out.at,4*c.out.room);oxi_free(c.marks.at,4*c.marks.room);oxi_free(c.copy,c.copy_room*sizeof*c.copy);
+if(!fits)oxi_free(whole.at,4*whole.room);
 *out_words=whole.count;*out_room=whole.room;return fits?whole.at:NULL;}
 /* >>vulkan/memory/memory.c */
 static int oxi_vk_memory_type(const oxi_vk_device*d,uint32_t allowed,VkMemoryPropertyFlags wanted){
@@ -25420,28 +25295,20 @@ VkMemoryPropertyFlags wanted,void*host,VkBuffer*buffer,VkDeviceMemory*memory){Vk
 VkExternalMemoryBufferCreateInfo external;memset(&external,0,sizeof external);
 external.sType=VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO;
 external.handleTypes=VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;memset(&info,0,sizeof info);
-info.sType=VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;info.size=bytes;info.usage=usage;
-if(host)info.pNext=&external;
-uint32_t families[2]={d->queue_family,d->transfer_family};
-if(d->caps&OX_VULKAN_CAP_TRANSFER&&usage&VK_BUFFER_USAGE_TRANSFER_SRC_BIT&&
+info.sType=VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;info.size=bytes;info.usage=usage;if(host)info.pNext=&external;
+uint32_t families[2]={d->queue_family,d->transfer_family};if(d->caps&OX_VULKAN_CAP_TRANSFER&&usage&VK_BUFFER_USAGE_TRANSFER_SRC_BIT&&
 usage&VK_BUFFER_USAGE_TRANSFER_DST_BIT){info.sharingMode=VK_SHARING_MODE_CONCURRENT;
 info.queueFamilyIndexCount=2;info.pQueueFamilyIndices=families;}
-*memory=VK_NULL_HANDLE;VkResult result=d->vk.vkCreateBuffer(d->device,&info,NULL,buffer);
-if(result!=VK_SUCCESS){*buffer=VK_NULL_HANDLE;
+*memory=VK_NULL_HANDLE;VkResult result=d->vk.vkCreateBuffer(d->device,&info,NULL,buffer);if(result!=VK_SUCCESS){*buffer=VK_NULL_HANDLE;
 return result;}
-VkMemoryRequirements needs;d->vk.vkGetBufferMemoryRequirements(d->device,*buffer,&needs);
-VkMemoryAllocateInfo allocate;VkMemoryPriorityAllocateInfoEXT priority;
-VkImportMemoryHostPointerInfoEXT import;VkMemoryHostPointerPropertiesEXT pages;
-memset(&allocate,0,sizeof allocate);memset(&priority,0,sizeof priority);memset(&import,0,sizeof import);
-memset(&pages,0,sizeof pages);allocate.sType=VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
-priority.sType=VK_STRUCTURE_TYPE_MEMORY_PRIORITY_ALLOCATE_INFO_EXT;
-priority.priority=usage&VK_BUFFER_USAGE_STORAGE_BUFFER_BIT?1.0f:0.5f;
-import.sType=VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT;
+VkMemoryRequirements needs;d->vk.vkGetBufferMemoryRequirements(d->device,*buffer,&needs);VkMemoryAllocateInfo allocate;
+VkMemoryPriorityAllocateInfoEXT priority;VkImportMemoryHostPointerInfoEXT import;VkMemoryHostPointerPropertiesEXT pages;
+memset(&allocate,0,sizeof allocate);memset(&priority,0,sizeof priority);memset(&import,0,sizeof import);memset(&pages,0,sizeof pages);
+allocate.sType=VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;priority.sType=VK_STRUCTURE_TYPE_MEMORY_PRIORITY_ALLOCATE_INFO_EXT;
+priority.priority=usage&VK_BUFFER_USAGE_STORAGE_BUFFER_BIT?1.0f:0.5f;import.sType=VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT;
 import.handleType=VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;import.pHostPointer=host;
-pages.sType=VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT;
-if(d->caps&OX_VULKAN_CAP_PRIORITY)allocate.pNext=&priority;
-allocate.allocationSize=needs.size;if(host){
-result=d->host_pointer_properties(d->device,import.handleType,host,&pages);
+pages.sType=VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT;if(d->caps&OX_VULKAN_CAP_PRIORITY)allocate.pNext=&priority;
+allocate.allocationSize=needs.size;if(host){result=d->host_pointer_properties(d->device,import.handleType,host,&pages);
 if(result==VK_SUCCESS&&needs.size>bytes)result=VK_ERROR_FEATURE_NOT_PRESENT;
 needs.memoryTypeBits&=pages.memoryTypeBits;allocate.pNext=&import;allocate.allocationSize=bytes;}
 int type=oxi_vk_memory_type(d,needs.memoryTypeBits,wanted);allocate.memoryTypeIndex=(uint32_t)type;
@@ -25455,37 +25322,32 @@ d->vk.vkDestroyBuffer(d->device,*buffer,NULL);*buffer=VK_NULL_HANDLE;*memory=VK_
 static ox_status oxi_vk_host_buffer_make(oxi_vk_device*d,uint64_t bytes,VkBufferUsageFlags usage,
 VkMemoryPropertyFlags wanted,oxi_vk_host_buffer*out){
 VkMemoryPropertyFlags least=VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT|VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-VkResult result=oxi_vk_make_buffer(d,bytes,usage,least|wanted,NULL,&out->buffer,&out->memory);
-if(result!=VK_SUCCESS)
+VkResult result=oxi_vk_make_buffer(d,bytes,usage,least|wanted,NULL,&out->buffer,&out->memory);if(result!=VK_SUCCESS)
 result=oxi_vk_make_buffer(d,bytes,usage,least,NULL,&out->buffer,&out->memory);
 void*mapped=NULL;if(result==VK_SUCCESS)
 result=d->vk.vkMapMemory(d->device,out->memory,0,VK_WHOLE_SIZE,0,&mapped);
 out->mapped=(char*)mapped;out->bytes=bytes;return oxi_vk_check(d,result,"host memory");}
-static void oxi_vk_host_buffer_drop(oxi_vk_device*d,oxi_vk_host_buffer*b){
-if(b->buffer)d->vk.vkDestroyBuffer(d->device,b->buffer,NULL);
+static void oxi_vk_host_buffer_drop(oxi_vk_device*d,oxi_vk_host_buffer*b){if(b->buffer)d->vk.vkDestroyBuffer(d->device,b->buffer,NULL);
 if(b->memory)d->vk.vkFreeMemory(d->device,b->memory,NULL);
 memset(b,0,sizeof*b);}
 static oxi_vk_chunk*oxi_vk_chunk_new(oxi_vk_block*block,uint64_t offset,uint64_t bytes){
 oxi_vk_chunk*chunk=(oxi_vk_chunk*)oxi_calloc(1,sizeof*chunk);if(!chunk)return NULL;
 chunk->block=block;chunk->offset=offset;chunk->bytes=bytes;return chunk;}
-static int oxi_vk_size_list(uint64_t bytes){int list=0;
-for(uint64_t n=bytes/OXI_VK_ALIGN;n>1&&list<OXI_VK_SIZES-1;n>>=1)list++;
+static int oxi_vk_size_list(uint64_t bytes){int list=0;for(uint64_t n=bytes/OXI_VK_ALIGN;n>1&&list<OXI_VK_SIZES-1;n>>=1)list++;
 return list;}
 static void oxi_vk_list_free(oxi_vk_device*d,oxi_vk_chunk*chunk){
-oxi_vk_chunk**first=&d->free_chunks[chunk->block->small][oxi_vk_size_list(chunk->bytes)];
-chunk->free_before=NULL;chunk->free_after=*first;if(*first)(*first)->free_before=chunk;
+oxi_vk_chunk**first=&d->free_chunks[chunk->block->small][oxi_vk_size_list(chunk->bytes)];chunk->free_before=NULL;
+chunk->free_after=*first;if(*first)(*first)->free_before=chunk;
 *first=chunk;}
 static void oxi_vk_unlist_free(oxi_vk_device*d,oxi_vk_chunk*chunk){if(chunk->free_before)
 chunk->free_before->free_after=chunk->free_after;
 else
 d->free_chunks[chunk->block->small][oxi_vk_size_list(chunk->bytes)]=chunk->free_after;
 if(chunk->free_after)chunk->free_after->free_before=chunk->free_before;}
-static oxi_vk_chunk*oxi_vk_chunk_take(oxi_vk_device*d,oxi_vk_chunk*chunk,uint64_t bytes){
-oxi_vk_chunk*rest=NULL;if(chunk->bytes>bytes){
+static oxi_vk_chunk*oxi_vk_chunk_take(oxi_vk_device*d,oxi_vk_chunk*chunk,uint64_t bytes){oxi_vk_chunk*rest=NULL;if(chunk->bytes>bytes){
 rest=oxi_vk_chunk_new(chunk->block,chunk->offset+bytes,chunk->bytes-bytes);if(!rest)return NULL;
-rest->last=chunk->last;rest->serial=chunk->serial;
-memcpy(rest->carried,chunk->carried,sizeof rest->carried);rest->before=chunk;rest->after=chunk->after;
-if(rest->after)rest->after->before=rest;}
+rest->last=chunk->last;rest->serial=chunk->serial;memcpy(rest->carried,chunk->carried,sizeof rest->carried);rest->before=chunk;
+rest->after=chunk->after;if(rest->after)rest->after->before=rest;}
 oxi_vk_unlist_free(d,chunk);if(rest){chunk->after=rest;
 chunk->bytes=bytes;oxi_vk_list_free(d,rest);}
 chunk->used=true;chunk->block->used+=chunk->bytes;d->counters.bytes_in_use+=chunk->bytes;
@@ -25499,8 +25361,7 @@ for(int way=0;way<OXI_VK_DIRECTIONS;way++)
 if(gone->carried[way]>chunk->carried[way])chunk->carried[way]=gone->carried[way];
 chunk->after=gone->after;if(chunk->after)chunk->after->before=chunk;
 oxi_free(gone,sizeof*gone);}
-static void oxi_vk_chunk_give(oxi_vk_device*d,oxi_vk_chunk*chunk){
-if(oxi_vk_sum_uses(d,chunk))d->sum_made.of=NULL;
+static void oxi_vk_chunk_give(oxi_vk_device*d,oxi_vk_chunk*chunk){if(oxi_vk_sum_uses(d,chunk))d->sum_made.of=NULL;
 chunk->used=false;chunk->block->used-=chunk->bytes;d->counters.bytes_in_use-=chunk->bytes;d->chunks--;
 if(chunk->after&&!chunk->after->used){oxi_vk_unlist_free(d,chunk->after);
 oxi_vk_chunk_join(chunk);}
@@ -25508,49 +25369,38 @@ if(chunk->before&&!chunk->before->used){chunk=chunk->before;
 oxi_vk_unlist_free(d,chunk);oxi_vk_chunk_join(chunk);}
 oxi_vk_list_free(d,chunk);}
 static oxi_vk_chunk*oxi_vk_chunk_find(const oxi_vk_device*d,uint64_t bytes){
-oxi_vk_chunk*const*lists=d->free_chunks[bytes<=OXI_VK_SMALL],*best=NULL;
-for(int i=oxi_vk_size_list(bytes);i<OXI_VK_SIZES&&!best;i++)
+oxi_vk_chunk*const*lists=d->free_chunks[bytes<=OXI_VK_SMALL],*best=NULL;for(int i=oxi_vk_size_list(bytes);i<OXI_VK_SIZES&&!best;i++)
 for(oxi_vk_chunk*c=lists[i];c;c=c->free_after){if(c->bytes==bytes)return c;
 if(c->bytes>bytes&&!d->apart&&(!best||c->bytes<best->bytes))best=c;}
 return best;}
-static uint64_t oxi_vk_free_bytes(const oxi_vk_device*d){
-uint32_t heap=d->memories.memoryTypes[d->memory_type].heapIndex;
-uint64_t size=d->memories.memoryHeaps[heap].size,ours=d->counters.bytes_reserved;
-if(d->caps&OX_VULKAN_CAP_BUDGET){VkPhysicalDeviceMemoryBudgetPropertiesEXT budget;
-VkPhysicalDeviceMemoryProperties2 properties;memset(&budget,0,sizeof budget);
-memset(&properties,0,sizeof properties);
-budget.sType=VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT;
+static uint64_t oxi_vk_free_bytes(const oxi_vk_device*d){uint32_t heap=d->memories.memoryTypes[d->memory_type].heapIndex;
+uint64_t size=d->memories.memoryHeaps[heap].size,ours=d->counters.bytes_reserved;if(d->caps&OX_VULKAN_CAP_BUDGET){
+VkPhysicalDeviceMemoryBudgetPropertiesEXT budget;VkPhysicalDeviceMemoryProperties2 properties;memset(&budget,0,sizeof budget);
+memset(&properties,0,sizeof properties);budget.sType=VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT;
 properties.sType=VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2;properties.pNext=&budget;
-d->host.vkGetPhysicalDeviceMemoryProperties2(d->physical,&properties);size=budget.heapBudget[heap];
-ours=budget.heapUsage[heap];}
+d->host.vkGetPhysicalDeviceMemoryProperties2(d->physical,&properties);size=budget.heapBudget[heap];ours=budget.heapUsage[heap];}
 return size>ours?size-ours:0;}
-static bool oxi_vk_budget_has(const oxi_vk_device*d,uint64_t bytes){
-uint64_t reserved=d->counters.bytes_reserved;
+static bool oxi_vk_budget_has(const oxi_vk_device*d,uint64_t bytes){uint64_t reserved=d->counters.bytes_reserved;
 return d->budget_bytes==0||(reserved<=d->budget_bytes&&bytes<=d->budget_bytes-reserved);}
 static VkResult oxi_vk_block_new(oxi_vk_device*d,uint64_t bytes,bool small,oxi_vk_block**out){
 if(d->caps&OX_VULKAN_CAP_BUDGET&&oxi_vk_free_bytes(d)<bytes)return VK_ERROR_OUT_OF_DEVICE_MEMORY;
 if(!oxi_vk_budget_has(d,bytes))return VK_ERROR_OUT_OF_DEVICE_MEMORY;
-oxi_vk_block*block=(oxi_vk_block*)oxi_calloc(1,sizeof*block);
-oxi_vk_chunk*all=block?oxi_vk_chunk_new(block,0,bytes):NULL;
-VkBufferUsageFlags usage=VK_BUFFER_USAGE_STORAGE_BUFFER_BIT|VK_BUFFER_USAGE_TRANSFER_SRC_BIT|
-VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-VkResult result=all?oxi_vk_make_buffer(d,bytes,usage,VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,NULL,
-&block->buffer,&block->memory):VK_ERROR_OUT_OF_HOST_MEMORY;
+oxi_vk_block*block=(oxi_vk_block*)oxi_calloc(1,sizeof*block);oxi_vk_chunk*all=block?oxi_vk_chunk_new(block,0,bytes):NULL;
+VkBufferUsageFlags usage=VK_BUFFER_USAGE_STORAGE_BUFFER_BIT|VK_BUFFER_USAGE_TRANSFER_SRC_BIT|VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+VkResult result=all?oxi_vk_make_buffer(d,bytes,usage,VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,NULL,&block->buffer,&block->memory)
+:VK_ERROR_OUT_OF_HOST_MEMORY;
 if(result!=VK_SUCCESS){oxi_free(all,sizeof*all);
 oxi_free(block,sizeof*block);return result;}
-block->bytes=bytes;block->small=small;block->first=all;oxi_vk_list_free(d,all);block->next=d->blocks;
-d->blocks=block;d->block_count++;d->counters.bytes_reserved+=bytes;*out=block;return VK_SUCCESS;}
-static void oxi_vk_block_drop(oxi_vk_device*d,oxi_vk_block*block){
-for(oxi_vk_chunk*c=block->first,*next;c;c=next){next=c->after;
+block->bytes=bytes;block->small=small;block->first=all;oxi_vk_list_free(d,all);block->next=d->blocks;d->blocks=block;d->block_count++;
+d->counters.bytes_reserved+=bytes;*out=block;return VK_SUCCESS;}
+static void oxi_vk_block_drop(oxi_vk_device*d,oxi_vk_block*block){for(oxi_vk_chunk*c=block->first,*next;c;c=next){next=c->after;
 if(!c->used)oxi_vk_unlist_free(d,c);
 oxi_free(c,sizeof*c);}
 if(block->memory){d->vk.vkDestroyBuffer(d->device,block->buffer,NULL);
-d->vk.vkFreeMemory(d->device,block->memory,NULL);d->counters.bytes_reserved-=block->bytes;d->block_count--;
-}
+d->vk.vkFreeMemory(d->device,block->memory,NULL);d->counters.bytes_reserved-=block->bytes;d->block_count--;}
 oxi_free(block,sizeof*block);}
-static void oxi_vk_trim(oxi_vk_device*d){(void)oxi_vk_submit(d);(void)oxi_vk_wait(d,d->serial);
-(void)oxi_vk_carry_wait(d);bool dropped=false;oxi_vk_forget_commands(d);
-for(oxi_vk_block**at=&d->blocks;*at;){oxi_vk_block*block=*at;
+static void oxi_vk_trim(oxi_vk_device*d){(void)oxi_vk_submit(d);(void)oxi_vk_wait(d,d->serial);(void)oxi_vk_carry_wait(d);
+bool dropped=false;oxi_vk_forget_commands(d);for(oxi_vk_block**at=&d->blocks;*at;){oxi_vk_block*block=*at;
 if(block->used>0){at=&block->next;
 continue;}
 *at=block->next;if(!dropped)oxi_vk_forget_sets(d);
@@ -25558,75 +25408,62 @@ dropped=true;oxi_vk_block_drop(d,block);}}
 static oxi_vk_chunk*oxi_vk_chunk_alloc(oxi_vk_device*d,uint64_t least){uint64_t bytes=
 least?(least+OXI_VK_ALIGN-1)/OXI_VK_ALIGN*OXI_VK_ALIGN:(uint64_t)OXI_VK_ALIGN;
 oxi_vk_chunk*found=oxi_vk_chunk_find(d,bytes);if(found)return oxi_vk_chunk_take(d,found,bytes);
-bool small=bytes<=OXI_VK_SMALL;uint64_t whole=d->block_bytes;
-if(small&&whole>(uint64_t)OXI_VK_SMALL_BLOCK)whole=OXI_VK_SMALL_BLOCK;
-uint64_t wanted=bytes>whole/2||d->apart||!oxi_vk_budget_has(d,whole)?bytes:whole;
-if(d->block_count>=OXI_VK_BLOCKS)oxi_vk_trim(d);
-oxi_vk_block*block=NULL;VkResult result=oxi_vk_block_new(d,wanted,small,&block);if(result!=VK_SUCCESS){
-oxi_vk_trim(d);result=oxi_vk_block_new(d,wanted,small,&block);
-if(result!=VK_SUCCESS&&wanted>bytes)result=oxi_vk_block_new(d,bytes,small,&block);}
+bool small=bytes<=OXI_VK_SMALL;uint64_t whole=d->block_bytes;if(small&&whole>(uint64_t)OXI_VK_SMALL_BLOCK)whole=OXI_VK_SMALL_BLOCK;
+uint64_t wanted=bytes>whole/2||d->apart||!oxi_vk_budget_has(d,whole)?bytes:whole;if(d->block_count>=OXI_VK_BLOCKS)oxi_vk_trim(d);
+oxi_vk_block*block=NULL;VkResult result=oxi_vk_block_new(d,wanted,small,&block);if(result!=VK_SUCCESS){oxi_vk_trim(d);
+result=oxi_vk_block_new(d,wanted,small,&block);if(result!=VK_SUCCESS&&wanted>bytes)result=oxi_vk_block_new(d,bytes,small,&block);}
 if(result==VK_SUCCESS)return oxi_vk_chunk_take(d,block->first,bytes);
-unsigned long long in_use=(unsigned long long)d->counters.bytes_in_use;
-unsigned long long needed=(unsigned long long)bytes;if(d->budget_bytes>0)
+unsigned long long in_use=(unsigned long long)d->counters.bytes_in_use;unsigned long long needed=(unsigned long long)bytes;
+if(d->budget_bytes>0)
 (void)oxi_fail(OX_ERR_NOMEM,"%s: out of memory: %llu bytes needed, %llu in use, a budget of %llu",
 d->device_name,needed,in_use,(unsigned long long)d->budget_bytes);
 else
 (void)oxi_fail(OX_ERR_NOMEM,"%s: out of memory: %llu bytes needed, %llu free, %llu in use",
 d->device_name,needed,(unsigned long long)oxi_vk_free_bytes(d),in_use);
 return NULL;}
-static ox_status oxi_vk_alloc(ox_device*self,size_t bytes,void**out){oxi_vk_device*d=(oxi_vk_device*)self;
-*out=NULL;ox_status status=oxi_vk_check_open(d);if(status!=OX_OK)return status;
+static ox_status oxi_vk_alloc(ox_device*self,size_t bytes,void**out){oxi_vk_device*d=(oxi_vk_device*)self;*out=NULL;
+ox_status status=oxi_vk_check_open(d);if(status!=OX_OK)return status;
 if(bytes>d->tensor_bytes_most)
 return oxi_fail(OX_ERR_NOMEM,"%s: a tensor of %llu bytes; this device reaches %llu at once",
 d->device_name,(unsigned long long)bytes,(unsigned long long)d->tensor_bytes_most);
 oxi_lock_take(&d->lock);oxi_vk_chunk*chunk=oxi_vk_chunk_alloc(d,bytes);oxi_lock_give(&d->lock);*out=chunk;
 return chunk?OX_OK:OX_ERR_NOMEM;}
-static void oxi_vk_statistics(ox_device*self,ox_device_stats*out){oxi_vk_device*d=(oxi_vk_device*)self;
-if(!d->open)return;
+static void oxi_vk_statistics(ox_device*self,ox_device_stats*out){oxi_vk_device*d=(oxi_vk_device*)self;if(!d->open)return;
 oxi_lock_take(&d->lock);if(d->kept_count>0&&!d->lost)(void)oxi_vk_flush(d);
-out->bytes_in_use=d->counters.bytes_in_use;out->bytes_peak=d->bytes_peak;
-out->bytes_reserved=d->counters.bytes_reserved;out->bytes_budget=d->budget_bytes;oxi_lock_give(&d->lock);}
+out->bytes_in_use=d->counters.bytes_in_use;out->bytes_peak=d->bytes_peak;out->bytes_reserved=d->counters.bytes_reserved;
+out->bytes_budget=d->budget_bytes;oxi_lock_give(&d->lock);}
 static ox_status oxi_vk_set_budget(ox_device*self,uint64_t bytes){oxi_vk_device*d=(oxi_vk_device*)self;
 ox_status status=oxi_vk_check_open(d);if(status!=OX_OK)return status;
 oxi_vk_enter(d);d->budget_bytes=bytes;if(bytes>0&&d->counters.bytes_reserved>bytes){status=oxi_vk_flush(d);
 oxi_vk_trim(d);}
 oxi_lock_give(&d->lock);return status;}
-static void oxi_vk_free(ox_device*self,void*memory,size_t bytes){oxi_vk_device*d=(oxi_vk_device*)self;
-(void)bytes;if(!memory)return;
+static void oxi_vk_free(ox_device*self,void*memory,size_t bytes){oxi_vk_device*d=(oxi_vk_device*)self;(void)bytes;if(!memory)return;
 oxi_lock_take(&d->lock);if(d->lost)oxi_vk_let_go(d);
 if(d->open&&!oxi_vk_keep(d,(oxi_vk_chunk*)memory))oxi_vk_chunk_give(d,(oxi_vk_chunk*)memory);
 oxi_lock_give(&d->lock);}
 /* >>vulkan/record/timing.c */
-static void oxi_vk_time_call(oxi_vk_device*d,const oxi_call*call){
-if(!oxi_profiling()||!d->base.times_calls)return;
+static void oxi_vk_time_call(oxi_vk_device*d,const oxi_call*call){if(!oxi_profiling()||!d->base.times_calls)return;
 d->timed_call=oxi_profile_record_of(call,OXI_PROFILE_GPU);d->timed_number++;}
-static void oxi_vk_time_begin(oxi_vk_device*d){d->noted_stamps=0;
-if(!oxi_profiling()||!d->base.times_calls)return;
+static void oxi_vk_time_begin(oxi_vk_device*d){d->noted_stamps=0;if(!oxi_profiling()||!d->base.times_calls)return;
 if(!d->noted)d->noted=(oxi_vk_timed*)oxi_try_alloc(OXI_VK_STAMPS*sizeof*d->noted);
 if(d->noted)d->noted_stamps=1;}
-static void oxi_vk_time_dispatch(oxi_vk_device*d){
-if(d->noted_stamps==0||d->noted_stamps==OXI_VK_STAMPS)return;
+static void oxi_vk_time_dispatch(oxi_vk_device*d){if(d->noted_stamps==0||d->noted_stamps==OXI_VK_STAMPS)return;
 d->noted[d->noted_stamps].record=d->timed_call;d->noted[d->noted_stamps++].number=d->timed_number;}
-static void oxi_vk_time_stamp(oxi_vk_device*d,oxi_vk_slot*slot){
-if(slot->stamps==0||slot->stamps>=d->noted_stamps)return;
-d->vk.vkCmdWriteTimestamp(slot->commands,VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT,slot->queries,
-(uint32_t)slot->stamps++);}
-static void oxi_vk_time_write(oxi_vk_device*d,oxi_vk_slot*slot){slot->stamps=0;
-if(d->noted_stamps==0)return;
+static void oxi_vk_time_stamp(oxi_vk_device*d,oxi_vk_slot*slot){if(slot->stamps==0||slot->stamps>=d->noted_stamps)return;
+d->vk.vkCmdWriteTimestamp(slot->commands,VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT,slot->queries,(uint32_t)slot->stamps++);}
+static void oxi_vk_time_write(oxi_vk_device*d,oxi_vk_slot*slot){slot->stamps=0;if(d->noted_stamps==0)return;
 if(!slot->queries){VkQueryPoolCreateInfo info;
-memset(&info,0,sizeof info);info.sType=VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO;
-info.queryType=VK_QUERY_TYPE_TIMESTAMP;info.queryCount=OXI_VK_STAMPS;
-if(d->vk.vkCreateQueryPool(d->device,&info,NULL,&slot->queries)!=VK_SUCCESS)return;
+memset(&info,0,sizeof info);info.sType=VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO;info.queryType=VK_QUERY_TYPE_TIMESTAMP;
+info.queryCount=OXI_VK_STAMPS;if(d->vk.vkCreateQueryPool(d->device,&info,NULL,&slot->queries)!=VK_SUCCESS)return;
 slot->timed=(oxi_vk_timed*)oxi_try_alloc(OXI_VK_STAMPS*sizeof*slot->timed);}
 if(!slot->timed)return;
 memcpy(slot->timed,d->noted,(size_t)d->noted_stamps*sizeof*slot->timed);
 d->vk.vkCmdResetQueryPool(slot->commands,slot->queries,0,OXI_VK_STAMPS);
-d->vk.vkCmdWriteTimestamp(slot->commands,VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT,slot->queries,0);
-slot->stamps=1;}
-static void oxi_vk_time_end(oxi_vk_device*d,oxi_vk_slot*slot){uint64_t stamp[OXI_VK_STAMPS];
-int count=slot->stamps;slot->stamps=0;if(count<2)return;
-VkResult result=d->vk.vkGetQueryPoolResults(d->device,slot->queries,0,(uint32_t)count,
-(size_t)count*sizeof*stamp,stamp,sizeof*stamp,VK_QUERY_RESULT_64_BIT);
+d->vk.vkCmdWriteTimestamp(slot->commands,VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT,slot->queries,0);slot->stamps=1;}
+static void oxi_vk_time_end(oxi_vk_device*d,oxi_vk_slot*slot){uint64_t stamp[OXI_VK_STAMPS];int count=slot->stamps;slot->stamps=0;
+if(count<2)return;
+VkResult result=d->vk.vkGetQueryPoolResults(d->device,slot->queries,0,(uint32_t)count,(size_t)count*sizeof*stamp,stamp,sizeof*stamp,
+VK_QUERY_RESULT_64_BIT);
 if(result!=VK_SUCCESS)return;
 double unit=1e-9*(double)d->limits.timestampPeriod;
 double ahead=oxi_now()-unit*(double)stamp[count-1];
@@ -25636,8 +25473,7 @@ int64_t number=slot->timed[i].number;int first=i;while(i<count&&slot->timed[i].n
 record.start=unit*(double)stamp[first-1]+d->clock_ahead;
 record.seconds=unit*(double)(stamp[i-1]-stamp[first-1]);
 oxi_profile_put(&record);}}
-static void oxi_vk_time_stop(oxi_vk_device*d,oxi_vk_slot*slot){
-if(slot->queries)d->vk.vkDestroyQueryPool(d->device,slot->queries,NULL);
+static void oxi_vk_time_stop(oxi_vk_device*d,oxi_vk_slot*slot){if(slot->queries)d->vk.vkDestroyQueryPool(d->device,slot->queries,NULL);
 if(slot->timed)oxi_free(slot->timed,OXI_VK_STAMPS*sizeof*slot->timed);}
 /* >>vulkan/record/key_table.c */
 static uint64_t oxi_vk_hash(const void*key,size_t bytes){uint64_t hash=14695981039346656037u;
@@ -25645,42 +25481,36 @@ const unsigned char*p=(const unsigned char*)key;size_t i=0;for(;i+4<=bytes;i+=4)
 memcpy(&word,p+i,4);hash=(hash^word)*1099511628211u;}
 for(;i<bytes;i++)hash=(hash^p[i])*1099511628211u;
 return hash^hash>>29;}
-static size_t oxi_vk_table_place(const oxi_vk_table*t,const void*key){
-size_t at=(size_t)oxi_vk_hash(key,t->key_bytes)&(t->places-1);
+static size_t oxi_vk_table_place(const oxi_vk_table*t,const void*key){size_t at=(size_t)oxi_vk_hash(key,t->key_bytes)&(t->places-1);
 while(t->values[at]&&memcmp(t->keys+at*t->key_bytes,key,t->key_bytes)!=0)
 at=(at+1)&(t->places-1);
 return at;}
-static uint64_t oxi_vk_table_get(const oxi_vk_table*t,const void*key){
-return t->places?t->values[oxi_vk_table_place(t,key)]:0;}
-static void oxi_vk_table_drop(oxi_vk_table*t){oxi_free(t->keys,t->places*t->key_bytes);
-oxi_free(t->values,t->places*sizeof*t->values);memset(t,0,sizeof*t);}
-static void oxi_vk_table_set(oxi_vk_table*t,const void*key,uint64_t value){
-size_t at=oxi_vk_table_place(t,key);memcpy(t->keys+at*t->key_bytes,key,t->key_bytes);t->values[at]=value;
-t->count++;}
+static uint64_t oxi_vk_table_get(const oxi_vk_table*t,const void*key){return t->places?t->values[oxi_vk_table_place(t,key)]:0;}
+static void oxi_vk_table_drop(oxi_vk_table*t){oxi_free(t->keys,t->places*t->key_bytes);oxi_free(t->values,t->places*sizeof*t->values);
+memset(t,0,sizeof*t);}
+static void oxi_vk_table_set(oxi_vk_table*t,const void*key,uint64_t value){size_t at=oxi_vk_table_place(t,key);
+memcpy(t->keys+at*t->key_bytes,key,t->key_bytes);t->values[at]=value;t->count++;}
 static ox_status oxi_vk_table_reserve(oxi_vk_table*t,size_t key_bytes){oxi_vk_table grown;
 if(t->places&&2*(t->count+1)<=t->places)return OX_OK;
 grown.key_bytes=key_bytes;grown.count=0;grown.places=t->places?2*t->places:64;
-grown.keys=(unsigned char*)oxi_alloc(grown.places*key_bytes);
-grown.values=(uint64_t*)oxi_calloc(grown.places,sizeof*grown.values);if(!grown.keys||!grown.values){
-oxi_vk_table_drop(&grown);return OX_ERR_NOMEM;}
+grown.keys=(unsigned char*)oxi_alloc(grown.places*key_bytes);grown.values=(uint64_t*)oxi_calloc(grown.places,sizeof*grown.values);
+if(!grown.keys||!grown.values){oxi_vk_table_drop(&grown);
+return OX_ERR_NOMEM;}
 for(size_t i=0;i<t->places;i++)
 if(t->values[i])oxi_vk_table_set(&grown,t->keys+i*key_bytes,t->values[i]);
 oxi_vk_table_drop(t);*t=grown;return OX_OK;}
 /* >>vulkan/record/submission.c */
 #define OXI_VK_LOOK_SECONDS 2e-3
 #define OXI_VK_HELD_SECONDS 0.5
-static bool oxi_vk_is_nomem(VkResult result){
-return result==VK_ERROR_OUT_OF_DEVICE_MEMORY||result==VK_ERROR_OUT_OF_HOST_MEMORY;}
-static ox_status oxi_vk_check(oxi_vk_device*d,VkResult result,const char*what){
-if(result==VK_SUCCESS)return OX_OK;
+static bool oxi_vk_is_nomem(VkResult result){return result==VK_ERROR_OUT_OF_DEVICE_MEMORY||result==VK_ERROR_OUT_OF_HOST_MEMORY;}
+static ox_status oxi_vk_check(oxi_vk_device*d,VkResult result,const char*what){if(result==VK_SUCCESS)return OX_OK;
 if(result==VK_ERROR_DEVICE_LOST)d->lost=true;
 if(oxi_vk_is_nomem(result))
 return oxi_fail(OX_ERR_NOMEM,"%s: out of memory for %s",d->device_name,what);
 return oxi_fail(OX_ERR_DEVICE,"%s: %s: %s (%d)",d->device_name,what,
 result==VK_ERROR_DEVICE_LOST?"the device was lost":"the driver failed",(int)result);}
 static ox_status oxi_vk_check_open(const oxi_vk_device*d){if(d->inherited)
-return oxi_fail(OX_ERR_DEVICE,"%s: the device was opened before a fork, by the parent process",
-d->device_name);
+return oxi_fail(OX_ERR_DEVICE,"%s: the device was opened before a fork, by the parent process",d->device_name);
 if(!d->open)return oxi_fail(OX_ERR_DEVICE,"%s: the device was closed",d->device_name);
 if(d->lost)
 return oxi_fail(OX_ERR_DEVICE,"%s: the device was lost; close it and open it again",d->device_name);
@@ -25695,32 +25525,28 @@ static ox_status oxi_vk_wait(oxi_vk_device*d,int64_t serial){if(serial<=d->done)
 if(d->lost)return oxi_vk_check_open(d);
 for(int i=0;i<OXI_VK_SLOTS;i++){oxi_vk_slot*slot=&d->slot[i];
 if(slot->serial!=serial)continue;
-d->counters.waits++;oxi_vk_look(d,slot->fence);
-VkResult result=d->vk.vkWaitForFences(d->device,1,&slot->fence,VK_TRUE,UINT64_MAX);
+d->counters.waits++;oxi_vk_look(d,slot->fence);VkResult result=d->vk.vkWaitForFences(d->device,1,&slot->fence,VK_TRUE,UINT64_MAX);
 if(result!=VK_SUCCESS)return oxi_vk_check(d,result,"waiting");
 oxi_vk_is_done(d,serial);
 if(serial==d->serial)d->batch=OXI_VK_FIRST_BATCH;
 return OX_OK;}
 d->done=serial;
 return OX_OK;}
-static ox_status oxi_vk_note(oxi_vk_device*d,const oxi_vk_command*command){
-if(d->command_count==d->command_room){
+static ox_status oxi_vk_note(oxi_vk_device*d,const oxi_vk_command*command){if(d->command_count==d->command_room){
 size_t size=sizeof*command,room=d->command_room?2*(size_t)d->command_room:256;oxi_vk_command*grown=
 (oxi_vk_command*)oxi_realloc(d->commands,(size_t)d->command_room*size,room*size);
 if(!grown)return OX_ERR_NOMEM;
 d->commands=grown;d->command_room=(uint32_t)room;}
-uint32_t at=d->command_count++;
-for(;at>0&&d->commands[at-1].epoch>d->noted_epoch;at--)d->commands[at]=d->commands[at-1];
+uint32_t at=d->command_count++;for(;at>0&&d->commands[at-1].epoch>d->noted_epoch;at--)d->commands[at]=d->commands[at-1];
 d->commands[at]=*command;d->commands[at].epoch=d->noted_epoch;return OX_OK;}
 static void oxi_vk_barrier(oxi_vk_device*d){d->counters.barriers++;d->least_epoch=++d->epoch;}
 static ox_status oxi_vk_begin(oxi_vk_device*d){oxi_vk_ahead_void(d);if(d->recording)return OX_OK;
 ox_status status=oxi_vk_check_open(d);if(status!=OX_OK)return status;
-d->command_count=d->param_used=0;d->recording=true;d->first_epoch=d->least_epoch=d->epoch;
-oxi_vk_time_begin(d);if(d->ahead.gap)oxi_vk_barrier(d);
+d->command_count=d->param_used=0;d->recording=true;d->first_epoch=d->least_epoch=d->epoch;oxi_vk_time_begin(d);
+if(d->ahead.gap)oxi_vk_barrier(d);
 d->ahead.gap=false;return OX_OK;}
-static ox_status oxi_vk_copy_region(oxi_vk_device*d,VkBuffer from,uint64_t from_offset,VkBuffer to,
-uint64_t to_offset,uint64_t bytes){oxi_vk_command copy;
-memset(&copy,0,sizeof copy);copy.from=from;copy.to=to;copy.region.srcOffset=from_offset;
+static ox_status oxi_vk_copy_region(oxi_vk_device*d,VkBuffer from,uint64_t from_offset,VkBuffer to,uint64_t to_offset,uint64_t bytes){
+oxi_vk_command copy;memset(&copy,0,sizeof copy);copy.from=from;copy.to=to;copy.region.srcOffset=from_offset;
 copy.region.dstOffset=to_offset;copy.region.size=bytes;return oxi_vk_note(d,&copy);}
 enum{OXI_VK_OUR_STAGES=VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT|VK_PIPELINE_STAGE_TRANSFER_BIT,
 OXI_VK_OUR_WRITES=VK_ACCESS_SHADER_WRITE_BIT|VK_ACCESS_TRANSFER_WRITE_BIT,
@@ -25728,37 +25554,30 @@ OXI_VK_OUR_USES=OXI_VK_OUR_WRITES|VK_ACCESS_SHADER_READ_BIT|VK_ACCESS_TRANSFER_R
 OXI_VK_ANY_USE=VK_ACCESS_MEMORY_READ_BIT|VK_ACCESS_MEMORY_WRITE_BIT};
 static void oxi_vk_order(oxi_vk_device*d,VkCommandBuffer to,VkPipelineStageFlags before,
 VkAccessFlags writes,VkPipelineStageFlags behind,VkAccessFlags uses){VkMemoryBarrier barrier;
-memset(&barrier,0,sizeof barrier);barrier.sType=VK_STRUCTURE_TYPE_MEMORY_BARRIER;
-barrier.srcAccessMask=writes;barrier.dstAccessMask=uses;
+memset(&barrier,0,sizeof barrier);barrier.sType=VK_STRUCTURE_TYPE_MEMORY_BARRIER;barrier.srcAccessMask=writes;barrier.dstAccessMask=uses;
 d->vk.vkCmdPipelineBarrier(to,before,behind,0,1,&barrier,0,NULL,0,NULL);}
 static void oxi_vk_write_dispatch(oxi_vk_device*d,const oxi_vk_slot*slot,const oxi_vk_command*c){
-VkDescriptorSet sets[OXI_VK_DESCRIPTOR_SETS];
-uint32_t offset=(uint32_t)(slot-d->slot)*OXI_VK_PARAM_ROOM+c->params;sets[OXI_VK_PARAM_SET]=d->param_set;
-sets[OXI_VK_BLOCK_SET]=c->set;
+VkDescriptorSet sets[OXI_VK_DESCRIPTOR_SETS];uint32_t offset=(uint32_t)(slot-d->slot)*OXI_VK_PARAM_ROOM+c->params;
+sets[OXI_VK_PARAM_SET]=d->param_set;sets[OXI_VK_BLOCK_SET]=c->set;
 d->vk.vkCmdBindPipeline(slot->commands,VK_PIPELINE_BIND_POINT_COMPUTE,c->pipeline);
-d->vk.vkCmdBindDescriptorSets(slot->commands,VK_PIPELINE_BIND_POINT_COMPUTE,d->layout,0,
-OXI_VK_DESCRIPTOR_SETS,sets,1,&offset);
+d->vk.vkCmdBindDescriptorSets(slot->commands,VK_PIPELINE_BIND_POINT_COMPUTE,d->layout,0,OXI_VK_DESCRIPTOR_SETS,sets,1,&offset);
 if(c->pushes)
-d->vk.vkCmdPushConstants(slot->commands,d->layout,VK_SHADER_STAGE_COMPUTE_BIT,0,
-d->pushed_bytes,d->noted_params+c->params);
+d->vk.vkCmdPushConstants(slot->commands,d->layout,VK_SHADER_STAGE_COMPUTE_BIT,0,d->pushed_bytes,d->noted_params+c->params);
 d->vk.vkCmdDispatch(slot->commands,c->groups[0],c->groups[1],c->groups[2]);}
 static void oxi_vk_write_begin(oxi_vk_device*d,VkCommandBuffer to){if(d->shared)
-oxi_vk_order(d,to,VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,VK_ACCESS_MEMORY_WRITE_BIT,OXI_VK_OUR_STAGES,
-OXI_VK_OUR_USES);}
+oxi_vk_order(d,to,VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,VK_ACCESS_MEMORY_WRITE_BIT,OXI_VK_OUR_STAGES,OXI_VK_OUR_USES);}
 static void oxi_vk_write_end(oxi_vk_device*d,VkCommandBuffer to){
-oxi_vk_order(d,to,VK_PIPELINE_STAGE_TRANSFER_BIT,VK_ACCESS_TRANSFER_WRITE_BIT,
-VK_PIPELINE_STAGE_HOST_BIT,VK_ACCESS_HOST_READ_BIT);
+oxi_vk_order(d,to,VK_PIPELINE_STAGE_TRANSFER_BIT,VK_ACCESS_TRANSFER_WRITE_BIT,VK_PIPELINE_STAGE_HOST_BIT,VK_ACCESS_HOST_READ_BIT);
 if(d->shared)
 oxi_vk_order(d,to,OXI_VK_OUR_STAGES,OXI_VK_OUR_WRITES,VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,OXI_VK_ANY_USE);}
 static void oxi_vk_grow_held(oxi_vk_device*d){for(int i=0;i<OXI_VK_SLOTS;i++){oxi_vk_slot*slot=&d->slot[i];
 size_t size=sizeof*slot->held;if(slot->held_room>=d->command_count)continue;
 oxi_free(slot->held,slot->held_room*size);slot->held=(oxi_vk_command*)oxi_try_alloc(d->command_room*size);
 slot->held_room=slot->held?d->command_room:0;slot->held_count=0;}}
-static void oxi_vk_grow_pushed(oxi_vk_device*d,uint32_t count){for(int i=0;i<OXI_VK_SLOTS;i++){
-oxi_vk_slot*slot=&d->slot[i];if(slot->pushed_room>=count)continue;
-oxi_free(slot->pushed,(size_t)slot->pushed_room*d->pushed_bytes);
-slot->pushed=(char*)oxi_try_alloc((size_t)count*d->pushed_bytes);slot->pushed_room=slot->pushed?count:0;
-slot->held_count=0;}}
+static void oxi_vk_grow_pushed(oxi_vk_device*d,uint32_t count){for(int i=0;i<OXI_VK_SLOTS;i++){oxi_vk_slot*slot=&d->slot[i];
+if(slot->pushed_room>=count)continue;
+oxi_free(slot->pushed,(size_t)slot->pushed_room*d->pushed_bytes);slot->pushed=(char*)oxi_try_alloc((size_t)count*d->pushed_bytes);
+slot->pushed_room=slot->pushed?count:0;slot->held_count=0;}}
 static bool oxi_vk_keep_pushed(oxi_vk_device*d,oxi_vk_slot*slot){uint32_t count=0;
 for(uint32_t i=0;i<d->command_count;i++)count+=d->commands[i].pushes;
 if(slot->pushed_room<count)oxi_vk_grow_pushed(d,count);
@@ -25766,24 +25585,19 @@ if(slot->pushed_room<count)return false;
 char*to=slot->pushed;for(uint32_t i=0;i<d->command_count;i++){if(!d->commands[i].pushes)continue;
 memcpy(to,d->noted_params+d->commands[i].params,d->pushed_bytes);to+=d->pushed_bytes;}
 return true;}
-static bool oxi_vk_slot_pushed(const oxi_vk_device*d,const oxi_vk_slot*slot){
-const char*pushed=slot->pushed;for(uint32_t i=0;i<d->command_count;i++){if(!d->commands[i].pushes)continue;
+static bool oxi_vk_slot_pushed(const oxi_vk_device*d,const oxi_vk_slot*slot){const char*pushed=slot->pushed;
+for(uint32_t i=0;i<d->command_count;i++){if(!d->commands[i].pushes)continue;
 if(memcmp(pushed,d->noted_params+d->commands[i].params,d->pushed_bytes)!=0)return false;
 pushed+=d->pushed_bytes;}
 return true;}
-static void oxi_vk_keep_commands(oxi_vk_device*d,oxi_vk_slot*slot){slot->held_count=0;
-if(slot->stamps>0)return;
+static void oxi_vk_keep_commands(oxi_vk_device*d,oxi_vk_slot*slot){slot->held_count=0;if(slot->stamps>0)return;
 if(slot->held_room<d->command_count)oxi_vk_grow_held(d);
 if(slot->held_room<d->command_count||!oxi_vk_keep_pushed(d,slot))return;
-memcpy(slot->held,d->commands,d->command_count*sizeof*slot->held);slot->held_count=d->command_count;
-slot->held_since=oxi_now();}
-static VkResult oxi_vk_open_commands(oxi_vk_device*d,VkCommandPool pool,VkCommandBuffer commands,
-VkCommandBufferUsageFlags usage){VkCommandBufferBeginInfo info;
-memset(&info,0,sizeof info);info.sType=VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;info.flags=usage;
-VkResult result=d->vk.vkResetCommandPool(d->device,pool,0);
-return result==VK_SUCCESS?d->vk.vkBeginCommandBuffer(commands,&info):result;}
-static void oxi_vk_reach_epoch(oxi_vk_device*d,oxi_vk_slot*slot,uint32_t*epoch,uint32_t next){
-if(next>*epoch)
+memcpy(slot->held,d->commands,d->command_count*sizeof*slot->held);slot->held_count=d->command_count;slot->held_since=oxi_now();}
+static VkResult oxi_vk_open_commands(oxi_vk_device*d,VkCommandPool pool,VkCommandBuffer commands,VkCommandBufferUsageFlags usage){
+VkCommandBufferBeginInfo info;memset(&info,0,sizeof info);info.sType=VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;info.flags=usage;
+VkResult result=d->vk.vkResetCommandPool(d->device,pool,0);return result==VK_SUCCESS?d->vk.vkBeginCommandBuffer(commands,&info):result;}
+static void oxi_vk_reach_epoch(oxi_vk_device*d,oxi_vk_slot*slot,uint32_t*epoch,uint32_t next){if(next>*epoch)
 oxi_vk_order(d,slot->commands,OXI_VK_OUR_STAGES,OXI_VK_OUR_WRITES,OXI_VK_OUR_STAGES,OXI_VK_OUR_USES);
 *epoch=next;}
 static void oxi_vk_write_command(oxi_vk_device*d,oxi_vk_slot*slot,const oxi_vk_command*c){if(c->from){
@@ -25792,12 +25606,10 @@ oxi_vk_write_dispatch(d,slot,c);oxi_vk_time_stamp(d,slot);}
 static ox_status oxi_vk_write_commands(oxi_vk_device*d,oxi_vk_slot*slot){
 VkResult result=oxi_vk_open_commands(d,slot->pool,slot->commands,0);
 if(result!=VK_SUCCESS)return oxi_vk_check(d,result,"a command buffer");
-oxi_vk_write_begin(d,slot->commands);oxi_vk_time_write(d,slot);uint32_t epoch=0;
-for(uint32_t i=0;i<d->command_count;i++){oxi_vk_reach_epoch(d,slot,&epoch,d->commands[i].epoch);
-oxi_vk_write_command(d,slot,&d->commands[i]);}
-oxi_vk_reach_epoch(d,slot,&epoch,(uint32_t)(d->epoch-d->first_epoch));oxi_vk_write_end(d,slot->commands);
-d->counters.recordings++;oxi_vk_keep_commands(d,slot);
-return oxi_vk_check(d,d->vk.vkEndCommandBuffer(slot->commands),"a command buffer");}
+oxi_vk_write_begin(d,slot->commands);oxi_vk_time_write(d,slot);uint32_t epoch=0;for(uint32_t i=0;i<d->command_count;i++){
+oxi_vk_reach_epoch(d,slot,&epoch,d->commands[i].epoch);oxi_vk_write_command(d,slot,&d->commands[i]);}
+oxi_vk_reach_epoch(d,slot,&epoch,(uint32_t)(d->epoch-d->first_epoch));oxi_vk_write_end(d,slot->commands);d->counters.recordings++;
+oxi_vk_keep_commands(d,slot);return oxi_vk_check(d,d->vk.vkEndCommandBuffer(slot->commands),"a command buffer");}
 static bool oxi_vk_slot_is_over(oxi_vk_device*d,const oxi_vk_slot*slot){
 if(slot->serial>d->done&&d->vk.vkGetFenceStatus(d->device,slot->fence)==VK_SUCCESS)
 oxi_vk_is_done(d,slot->serial);
@@ -25806,42 +25618,35 @@ static bool oxi_vk_slot_holds(const oxi_vk_device*d,const oxi_vk_slot*slot){
 return slot->held_count>0&&slot->held_count==d->command_count&&d->noted_stamps==0&&
 memcmp(slot->held,d->commands,d->command_count*sizeof*d->commands)==0&&oxi_vk_slot_pushed(d,slot)&&
 oxi_now()-slot->held_since<OXI_VK_HELD_SECONDS;}
-static oxi_vk_slot*oxi_vk_find_slot(oxi_vk_device*d){oxi_vk_slot*oldest=&d->slot[0];
-for(int i=0;i<OXI_VK_SLOTS;i++){oxi_vk_slot*slot=&d->slot[i];
-if(oxi_vk_slot_holds(d,slot)&&oxi_vk_slot_is_over(d,slot))return slot;
+static oxi_vk_slot*oxi_vk_find_slot(oxi_vk_device*d){oxi_vk_slot*oldest=&d->slot[0];for(int i=0;i<OXI_VK_SLOTS;i++){
+oxi_vk_slot*slot=&d->slot[i];if(oxi_vk_slot_holds(d,slot)&&oxi_vk_slot_is_over(d,slot))return slot;
 if(slot->serial<oldest->serial)oldest=slot;}
 return oldest;}
 static void oxi_vk_tie_queues(oxi_vk_device*d,VkSubmitInfo*info,VkTimelineSemaphoreSubmitInfo*values,
 uint64_t*counts,VkSemaphore*semaphores){
-static const VkPipelineStageFlags stages[OXI_VK_DIRECTIONS]={OXI_VK_OUR_STAGES,OXI_VK_OUR_STAGES};
-const oxi_vk_carrier*c=&d->carrier;uint32_t waits=0;for(int way=0;way<OXI_VK_DIRECTIONS;way++){
-if(c->needed[way]<=c->waited[way])continue;
+static const VkPipelineStageFlags stages[OXI_VK_DIRECTIONS]={OXI_VK_OUR_STAGES,OXI_VK_OUR_STAGES};const oxi_vk_carrier*c=&d->carrier;
+uint32_t waits=0;for(int way=0;way<OXI_VK_DIRECTIONS;way++){if(c->needed[way]<=c->waited[way])continue;
 semaphores[waits]=c->carried[way];counts[waits++]=(uint64_t)c->needed[way];}
 counts[OXI_VK_DIRECTIONS]=(uint64_t)d->serial+1;memset(values,0,sizeof*values);
 values->sType=VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO;values->pWaitSemaphoreValues=counts;
-values->pSignalSemaphoreValues=&counts[OXI_VK_DIRECTIONS];
-values->signalSemaphoreValueCount=info->signalSemaphoreCount=1;
-values->waitSemaphoreValueCount=info->waitSemaphoreCount=waits;info->pNext=values;
-if(waits>0)info->pWaitSemaphores=semaphores;
+values->pSignalSemaphoreValues=&counts[OXI_VK_DIRECTIONS];values->signalSemaphoreValueCount=info->signalSemaphoreCount=1;
+values->waitSemaphoreValueCount=info->waitSemaphoreCount=waits;info->pNext=values;if(waits>0)info->pWaitSemaphores=semaphores;
 if(waits>0)info->pWaitDstStageMask=stages;
 info->pSignalSemaphores=&c->computed;}
-static VkResult oxi_vk_queue_submit(oxi_vk_device*d,const oxi_vk_slot*slot){
-VkTimelineSemaphoreSubmitInfo values;uint64_t counts[OXI_VK_DIRECTIONS+1];
-VkSemaphore semaphores[OXI_VK_DIRECTIONS];VkSubmitInfo info;memset(&info,0,sizeof info);
+static VkResult oxi_vk_queue_submit(oxi_vk_device*d,const oxi_vk_slot*slot){VkTimelineSemaphoreSubmitInfo values;
+uint64_t counts[OXI_VK_DIRECTIONS+1];VkSemaphore semaphores[OXI_VK_DIRECTIONS];VkSubmitInfo info;memset(&info,0,sizeof info);
 if(d->caps&OX_VULKAN_CAP_TRANSFER)oxi_vk_tie_queues(d,&info,&values,counts,semaphores);
 info.sType=VK_STRUCTURE_TYPE_SUBMIT_INFO;info.commandBufferCount=1;info.pCommandBuffers=&slot->commands;
 if(d->host_lock)d->host_lock(d->host_user);
-VkResult result=d->vk.vkQueueSubmit(d->queue,1,&info,slot->fence);
-if(d->host_unlock)d->host_unlock(d->host_user);
+VkResult result=d->vk.vkQueueSubmit(d->queue,1,&info,slot->fence);if(d->host_unlock)d->host_unlock(d->host_user);
 return result;}
-static ox_status oxi_vk_ready_slot(oxi_vk_device*d,oxi_vk_slot*slot){
-ox_status status=oxi_vk_wait(d,slot->serial);
+static ox_status oxi_vk_ready_slot(oxi_vk_device*d,oxi_vk_slot*slot){ox_status status=oxi_vk_wait(d,slot->serial);
 if(status==OX_OK&&!oxi_vk_slot_holds(d,slot))status=oxi_vk_write_commands(d,slot);
 if(status!=OX_OK)return status;
 memcpy(d->params.mapped+(slot-d->slot)*OXI_VK_PARAM_ROOM,d->noted_params,d->param_used);
 return oxi_vk_check(d,d->vk.vkResetFences(d->device,1,&slot->fence),"submitting");}
-static ox_status oxi_vk_submit(oxi_vk_device*d){ox_status status=OX_OK;oxi_vk_ahead_void(d);
-d->ahead.recorder=NULL;if(!d->recording)return OX_OK;
+static ox_status oxi_vk_submit(oxi_vk_device*d){ox_status status=OX_OK;oxi_vk_ahead_void(d);d->ahead.recorder=NULL;
+if(!d->recording)return OX_OK;
 oxi_vk_slot*slot=d->ahead.slot;d->ahead.slot=NULL;d->recording=false;if(!slot){slot=oxi_vk_find_slot(d);
 status=oxi_vk_ready_slot(d,slot);}
 if(status!=OX_OK){d->lost=true;
@@ -25850,174 +25655,141 @@ VkResult result=oxi_vk_queue_submit(d,slot);if(oxi_vk_is_nomem(result)&&oxi_vk_w
 result=oxi_vk_queue_submit(d,slot);
 if(result!=VK_SUCCESS){d->lost=true;
 return oxi_vk_check(d,result,"submitting");}
-slot->serial=++d->serial;memcpy(d->carrier.waited,d->carrier.needed,sizeof d->carrier.waited);
-d->counters.submits++;d->work=0;d->recorded=0;d->batch=d->batch<OXI_VK_BATCH?3*d->batch:OXI_VK_BATCH;
-return OX_OK;}
+slot->serial=++d->serial;memcpy(d->carrier.waited,d->carrier.needed,sizeof d->carrier.waited);d->counters.submits++;d->work=0;
+d->recorded=0;d->batch=d->batch<OXI_VK_BATCH?3*d->batch:OXI_VK_BATCH;return OX_OK;}
 static ox_status oxi_vk_submit_enough(oxi_vk_device*d){if(d->ahead.recorder)return OX_OK;
 return d->recorded>=d->batch||d->work>OXI_VK_BATCH_BYTES?oxi_vk_submit(d):OX_OK;}
-static void oxi_vk_forget_commands(oxi_vk_device*d){for(int i=0;i<OXI_VK_SLOTS;i++){
-oxi_vk_slot*slot=&d->slot[i];oxi_free(slot->held,slot->held_room*sizeof*slot->held);
-oxi_free(slot->pushed,(size_t)slot->pushed_room*d->pushed_bytes);slot->held=NULL;slot->pushed=NULL;
-slot->pushed_room=0;slot->held_count=slot->held_room=0;}}
+static void oxi_vk_forget_commands(oxi_vk_device*d){for(int i=0;i<OXI_VK_SLOTS;i++){oxi_vk_slot*slot=&d->slot[i];
+oxi_free(slot->held,slot->held_room*sizeof*slot->held);oxi_free(slot->pushed,(size_t)slot->pushed_room*d->pushed_bytes);slot->held=NULL;
+slot->pushed=NULL;slot->pushed_room=0;slot->held_count=slot->held_room=0;}}
 /* >>vulkan/record/record.c */
-static oxi_vk_epochs*oxi_vk_epochs_of(oxi_vk_device*d,oxi_vk_chunk*chunk){
-return chunk->block->lent?&d->lent:&chunk->last;}
-static oxi_vk_use oxi_vk_use_of(oxi_vk_chunk*chunk,bool writes){oxi_vk_use use;memset(&use,0,sizeof use);
-use.chunk=chunk;use.writes=writes;return use;}
-static void oxi_vk_mark(oxi_vk_device*d,const oxi_vk_use*use,int count,int64_t epoch){
-for(int i=0;i<count;i++){oxi_vk_chunk*c=use[i].chunk;
-oxi_vk_epochs*last=oxi_vk_epochs_of(d,c);int64_t*when=use[i].writes?&last->written:&last->read;
+static oxi_vk_epochs*oxi_vk_epochs_of(oxi_vk_device*d,oxi_vk_chunk*chunk){return chunk->block->lent?&d->lent:&chunk->last;}
+static oxi_vk_use oxi_vk_use_of(oxi_vk_chunk*chunk,bool writes){oxi_vk_use use;memset(&use,0,sizeof use);use.chunk=chunk;
+use.writes=writes;return use;}
+static void oxi_vk_mark(oxi_vk_device*d,const oxi_vk_use*use,int count,int64_t epoch){for(int i=0;i<count;i++){
+oxi_vk_chunk*c=use[i].chunk;oxi_vk_epochs*last=oxi_vk_epochs_of(d,c);int64_t*when=use[i].writes?&last->written:&last->read;
 if(*when<epoch)*when=epoch;
 c->serial=d->serial+1;for(int way=0;way<OXI_VK_DIRECTIONS;way++)
 if(c->carried[way]>d->carrier.needed[way])d->carrier.needed[way]=c->carried[way];}}
-static ox_status oxi_vk_touch(oxi_vk_device*d,const oxi_vk_use*use,int count){
-ox_status status=oxi_vk_begin(d);int64_t epoch=d->least_epoch;for(int i=0;i<count;i++){
-const oxi_vk_epochs*last=oxi_vk_epochs_of(d,use[i].chunk);
+static ox_status oxi_vk_touch(oxi_vk_device*d,const oxi_vk_use*use,int count){ox_status status=oxi_vk_begin(d);
+int64_t epoch=d->least_epoch;for(int i=0;i<count;i++){const oxi_vk_epochs*last=oxi_vk_epochs_of(d,use[i].chunk);
 if(last->written>=epoch)epoch=last->written+!use[i].beside;
 if(use[i].writes&&last->read>=epoch)epoch=last->read+1;}
 if(d->noted_stamps>0&&epoch<d->epoch)epoch=d->epoch;
 if(epoch>d->epoch)d->counters.barriers++;
 if(epoch>d->epoch)d->epoch=epoch;
-d->noted_epoch=(uint32_t)(epoch-d->first_epoch);oxi_vk_mark(d,use,count,epoch);
-for(int i=0;i<count;i++)d->work+=use[i].chunk->bytes;
+d->noted_epoch=(uint32_t)(epoch-d->first_epoch);oxi_vk_mark(d,use,count,epoch);for(int i=0;i<count;i++)d->work+=use[i].chunk->bytes;
 d->recorded++;return status;}
 static ox_status oxi_vk_new_pool(oxi_vk_device*d){
 VkDescriptorPool*grown=(VkDescriptorPool*)oxi_realloc(d->pools,(size_t)d->pool_count*sizeof*grown,
 ((size_t)d->pool_count+1)*sizeof*grown);
 if(!grown)return OX_ERR_NOMEM;
-d->pools=grown;VkDescriptorPoolSize size;size.type=VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
-size.descriptorCount=OXI_VK_SETS*OXI_VK_BINDINGS;VkDescriptorPoolCreateInfo info;
-memset(&info,0,sizeof info);info.sType=VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
+d->pools=grown;VkDescriptorPoolSize size;size.type=VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;size.descriptorCount=OXI_VK_SETS*OXI_VK_BINDINGS;
+VkDescriptorPoolCreateInfo info;memset(&info,0,sizeof info);info.sType=VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
 info.maxSets=OXI_VK_SETS;info.poolSizeCount=1;info.pPoolSizes=&size;
 VkResult result=d->vk.vkCreateDescriptorPool(d->device,&info,NULL,&d->pools[d->pool_count]);
 if(result!=VK_SUCCESS)return oxi_vk_check(d,result,"descriptors");
 d->pool_count++;d->pool_used=0;return OX_OK;}
 static void oxi_vk_forget_sets(oxi_vk_device*d){
 for(int i=0;i<d->pool_count;i++)d->vk.vkDestroyDescriptorPool(d->device,d->pools[i],NULL);
-oxi_free(d->pools,(size_t)d->pool_count*sizeof*d->pools);oxi_vk_table_drop(&d->sets);
-oxi_vk_forget_commands(d);d->pools=NULL;d->pool_count=d->pool_used=0;}
+oxi_free(d->pools,(size_t)d->pool_count*sizeof*d->pools);oxi_vk_table_drop(&d->sets);oxi_vk_forget_commands(d);d->pools=NULL;
+d->pool_count=d->pool_used=0;}
 static ox_status oxi_vk_make_set(oxi_vk_device*d,oxi_vk_block*const*block,VkDescriptorSet*out){
 if(d->pool_count==0||d->pool_used==OXI_VK_SETS){ox_status status=oxi_vk_new_pool(d);
 if(status!=OX_OK)return status;}
-VkDescriptorSetAllocateInfo info;memset(&info,0,sizeof info);
-info.sType=VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;info.descriptorPool=d->pools[d->pool_count-1];
-info.descriptorSetCount=1;info.pSetLayouts=&d->buffer_layout;
-VkResult result=d->vk.vkAllocateDescriptorSets(d->device,&info,out);
-if(result!=VK_SUCCESS)return oxi_vk_check(d,result,"descriptors");
-d->pool_used++;d->counters.descriptor_sets++;VkDescriptorBufferInfo whole[OXI_VK_BINDINGS];
-VkWriteDescriptorSet write;memset(&write,0,sizeof write);for(int i=0;i<OXI_VK_BINDINGS;i++){
-whole[i].buffer=block[i]->buffer;whole[i].offset=block[i]->base;whole[i].range=block[i]->bytes;}
+VkDescriptorSetAllocateInfo info;memset(&info,0,sizeof info);info.sType=VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
+info.descriptorPool=d->pools[d->pool_count-1];info.descriptorSetCount=1;info.pSetLayouts=&d->buffer_layout;
+VkResult result=d->vk.vkAllocateDescriptorSets(d->device,&info,out);if(result!=VK_SUCCESS)return oxi_vk_check(d,result,"descriptors");
+d->pool_used++;d->counters.descriptor_sets++;VkDescriptorBufferInfo whole[OXI_VK_BINDINGS];VkWriteDescriptorSet write;
+memset(&write,0,sizeof write);for(int i=0;i<OXI_VK_BINDINGS;i++){whole[i].buffer=block[i]->buffer;
+whole[i].offset=block[i]->base;whole[i].range=block[i]->bytes;}
 write.sType=VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;write.dstSet=*out;write.descriptorCount=OXI_VK_BINDINGS;
-write.descriptorType=VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;write.pBufferInfo=whole;
-d->vk.vkUpdateDescriptorSets(d->device,1,&write,0,NULL);return OX_OK;}
-static ox_status oxi_vk_find_set(oxi_vk_device*d,const oxi_vk_dispatch*dispatch,VkDescriptorSet*out){
-oxi_vk_block*key[OXI_VK_BINDINGS];
+write.descriptorType=VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;write.pBufferInfo=whole;d->vk.vkUpdateDescriptorSets(d->device,1,&write,0,NULL);
+return OX_OK;}
+static ox_status oxi_vk_find_set(oxi_vk_device*d,const oxi_vk_dispatch*dispatch,VkDescriptorSet*out){oxi_vk_block*key[OXI_VK_BINDINGS];
 for(int i=0;i<OXI_VK_BINDINGS;i++)key[i]=dispatch->use[i<dispatch->uses?i:0].chunk->block;
 *out=(VkDescriptorSet)oxi_vk_table_get(&d->sets,key);if(*out)return OX_OK;
-ox_status status=oxi_vk_table_reserve(&d->sets,sizeof key);
-if(status==OX_OK)status=oxi_vk_make_set(d,key,out);
+ox_status status=oxi_vk_table_reserve(&d->sets,sizeof key);if(status==OX_OK)status=oxi_vk_make_set(d,key,out);
 if(status==OX_OK)oxi_vk_table_set(&d->sets,key,(uint64_t)*out);
 return status;}
-static ox_status oxi_vk_special_words(const oxi_vk_code*shader,const uint32_t*constants,uint32_t**words,
-size_t*bytes,size_t*room){*room=2*shader->bytes+4*OXI_VK_CHANGE_WORDS;
-*words=(uint32_t*)oxi_alloc(*room);if(!*words)return OX_ERR_NOMEM;
+static ox_status oxi_vk_special_words(const oxi_vk_code*shader,const uint32_t*constants,uint32_t**words,size_t*bytes,size_t*room){
+*room=2*shader->bytes+4*OXI_VK_CHANGE_WORDS;*words=(uint32_t*)oxi_alloc(*room);if(!*words)return OX_ERR_NOMEM;
 ox_status status=oxi_vk_specialize(shader,constants,*words,bytes);if(status!=OX_OK)oxi_free(*words,*room);
 return status;}
-static ox_status oxi_vk_special_copies(const oxi_vk_code*shader,const uint32_t*constants,uint32_t**words,
-size_t*bytes,size_t*room){oxi_vk_code copied=*shader;
-size_t copied_words=0,copied_room=0;
-ox_status status=oxi_vk_special_words(shader,constants,words,bytes,room);if(status!=OX_OK)return status;
-uint32_t*copies=oxi_vk_copy_functions(*words,(uint32_t)(*bytes/4),&copied_words,&copied_room);
-oxi_free(*words,*room);if(!copies)return OX_ERR_NOMEM;
-copied.code=copies;copied.bytes=4*copied_words;
-status=oxi_vk_special_words(&copied,constants,words,bytes,room);oxi_free(copies,4*copied_room);
-return status;}
-static ox_status oxi_vk_make_module(oxi_vk_device*d,const oxi_vk_pipeline_key*key,
-const uint32_t*constants,VkShaderModule*out){oxi_vk_code code=oxi_vk_shaders[key->shader];
-uint32_t*words=NULL;size_t room=0,bytes=0;
+static ox_status oxi_vk_special_copies(const oxi_vk_code*shader,const uint32_t*constants,uint32_t**words,size_t*bytes,size_t*room){
+oxi_vk_code copied=*shader;size_t copied_words=0,copied_room=0;ox_status status=oxi_vk_special_words(shader,constants,words,bytes,room);
+if(status!=OX_OK)return status;
+uint32_t*copies=oxi_vk_copy_functions(*words,(uint32_t)(*bytes/4),&copied_words,&copied_room);oxi_free(*words,*room);
+if(!copies)return OX_ERR_NOMEM;
+copied.code=copies;copied.bytes=4*copied_words;status=oxi_vk_special_words(&copied,constants,words,bytes,room);
+oxi_free(copies,4*copied_room);return status;}
+static ox_status oxi_vk_make_module(oxi_vk_device*d,const oxi_vk_pipeline_key*key,const uint32_t*constants,VkShaderModule*out){
+oxi_vk_code code=oxi_vk_shaders[key->shader];uint32_t*words=NULL;size_t room=0,bytes=0;
 if(!(d->caps&OX_VULKAN_CAP_SUBNORMALS))code.traits&=~(uint32_t)OXI_VK_KEEPS_SUBNORMALS;
 if(!(d->caps&OX_VULKAN_CAP_SUBGROUP))code.traits|=OXI_VK_NO_ARITHMETIC;
 ox_status status=code.traits&OXI_VK_COPIES?oxi_vk_special_copies(&code,constants,&words,&bytes,&room)
 :oxi_vk_special_words(&code,constants,&words,&bytes,&room);
 if(status!=OX_OK)return status;
-VkShaderModuleCreateInfo info;memset(&info,0,sizeof info);
-info.sType=VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
-uint32_t*changed=words+(room-4*OXI_VK_CHANGE_WORDS)/8;code.code=words;code.bytes=bytes;
-info.codeSize=oxi_vk_change_module(&code,changed);info.pCode=changed;
-status=oxi_vk_check(d,d->vk.vkCreateShaderModule(d->device,&info,NULL,out),"a shader");
-oxi_free(words,room);return status;}
+VkShaderModuleCreateInfo info;memset(&info,0,sizeof info);info.sType=VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
+uint32_t*changed=words+(room-4*OXI_VK_CHANGE_WORDS)/8;code.code=words;code.bytes=bytes;info.codeSize=oxi_vk_change_module(&code,changed);
+info.pCode=changed;status=oxi_vk_check(d,d->vk.vkCreateShaderModule(d->device,&info,NULL,out),"a shader");oxi_free(words,room);
+return status;}
 static bool oxi_vk_is_sized(const oxi_vk_device*d,uint32_t shader){
 return d->caps&OX_VULKAN_CAP_SIZES&&oxi_vk_shaders[shader].traits&OXI_VK_SUBGROUPS&&
 oxi_vk_shaders[shader].threads<=d->subgroups_most*d->subgroup_size;}
-static ox_status oxi_vk_make_pipeline(oxi_vk_device*d,const oxi_vk_pipeline_key*key,VkPipeline*out){
-VkShaderModule module=VK_NULL_HANDLE;
+static ox_status oxi_vk_make_pipeline(oxi_vk_device*d,const oxi_vk_pipeline_key*key,VkPipeline*out){VkShaderModule module=VK_NULL_HANDLE;
 uint32_t constants[OXI_VK_CONSTANTS],count=oxi_vk_constants_of(key,constants);
 ox_status status=oxi_vk_make_module(d,key,constants,&module);if(status!=OX_OK)return status;
-VkSpecializationMapEntry entries[OXI_VK_CONSTANTS];VkSpecializationInfo special;
-VkComputePipelineCreateInfo info;VkPipelineShaderStageRequiredSubgroupSizeCreateInfoEXT size;
-memset(&info,0,sizeof info);for(uint32_t i=0;i<count;i++){entries[i].constantID=i;
-entries[i].offset=4*i;entries[i].size=4;}
-special.mapEntryCount=count;special.pMapEntries=entries;special.dataSize=count*sizeof*constants;
-special.pData=constants;info.sType=VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
-info.stage.sType=VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
-info.stage.stage=VK_SHADER_STAGE_COMPUTE_BIT;info.stage.module=module;info.stage.pName="main";
-info.stage.pSpecializationInfo=&special;info.layout=d->layout;if(oxi_vk_is_sized(d,key->shader)){
-memset(&size,0,sizeof size);
-size.sType=VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO_EXT;
-size.requiredSubgroupSize=d->subgroup_size;info.stage.pNext=&size;
-info.stage.flags=VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT_EXT;}
-VkResult result=d->vk.vkCreateComputePipelines(d->device,d->cache,1,&info,NULL,out);
-d->vk.vkDestroyShaderModule(d->device,module,NULL);d->counters.pipelines++;
-return oxi_vk_check(d,result,"a pipeline");}
-static ox_status oxi_vk_find_pipeline(oxi_vk_device*d,const oxi_vk_dispatch*dispatch,VkPipeline*out){
-oxi_vk_pipeline_key key;key.shader=(uint32_t)dispatch->shader;key.special=dispatch->special;
-*out=(VkPipeline)oxi_vk_table_get(&d->pipelines,&key);if(*out)return OX_OK;
-ox_status status=oxi_vk_table_reserve(&d->pipelines,sizeof key);
-if(status==OX_OK)status=oxi_vk_make_pipeline(d,&key,out);
+VkSpecializationMapEntry entries[OXI_VK_CONSTANTS];VkSpecializationInfo special;VkComputePipelineCreateInfo info;
+VkPipelineShaderStageRequiredSubgroupSizeCreateInfoEXT size;memset(&info,0,sizeof info);for(uint32_t i=0;i<count;i++){
+entries[i].constantID=i;entries[i].offset=4*i;entries[i].size=4;}
+special.mapEntryCount=count;special.pMapEntries=entries;special.dataSize=count*sizeof*constants;special.pData=constants;
+info.sType=VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;info.stage.sType=VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
+info.stage.stage=VK_SHADER_STAGE_COMPUTE_BIT;info.stage.module=module;info.stage.pName="main";info.stage.pSpecializationInfo=&special;
+info.layout=d->layout;if(oxi_vk_is_sized(d,key->shader)){memset(&size,0,sizeof size);
+size.sType=VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO_EXT;size.requiredSubgroupSize=d->subgroup_size;
+info.stage.pNext=&size;info.stage.flags=VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT_EXT;}
+VkResult result=d->vk.vkCreateComputePipelines(d->device,d->cache,1,&info,NULL,out);d->vk.vkDestroyShaderModule(d->device,module,NULL);
+d->counters.pipelines++;return oxi_vk_check(d,result,"a pipeline");}
+static ox_status oxi_vk_find_pipeline(oxi_vk_device*d,const oxi_vk_dispatch*dispatch,VkPipeline*out){oxi_vk_pipeline_key key;
+key.shader=(uint32_t)dispatch->shader;key.special=dispatch->special;*out=(VkPipeline)oxi_vk_table_get(&d->pipelines,&key);
+if(*out)return OX_OK;
+ox_status status=oxi_vk_table_reserve(&d->pipelines,sizeof key);if(status==OX_OK)status=oxi_vk_make_pipeline(d,&key,out);
 if(status==OX_OK)oxi_vk_table_set(&d->pipelines,&key,(uint64_t)*out);
 return status;}
 static ox_status oxi_vk_push_params(oxi_vk_device*d,const oxi_vk_dispatch*dispatch,uint32_t*offset){
-uint32_t align=(uint32_t)d->limits.minUniformBufferOffsetAlignment;
-uint32_t room=(dispatch->param_bytes+align-1)/align*align;ox_status status=oxi_vk_begin(d);
-if(status!=OX_OK)return status;
+uint32_t align=(uint32_t)d->limits.minUniformBufferOffsetAlignment;uint32_t room=(dispatch->param_bytes+align-1)/align*align;
+ox_status status=oxi_vk_begin(d);if(status!=OX_OK)return status;
 if(d->param_used+OXI_VK_PARAM_BYTES+room>OXI_VK_PARAM_ROOM){status=oxi_vk_submit(d);
 if(status==OX_OK)status=oxi_vk_begin(d);
 if(status!=OX_OK)return status;}
-*offset=d->param_used;memcpy(d->noted_params+*offset,dispatch->params,dispatch->param_bytes);
-d->param_used+=room;return OX_OK;}
+*offset=d->param_used;memcpy(d->noted_params+*offset,dispatch->params,dispatch->param_bytes);d->param_used+=room;return OX_OK;}
 static oxi_vk_command*oxi_vk_noted(oxi_vk_device*d,uint32_t at){for(uint32_t i=d->command_count;i-- >0;)
 if(!d->commands[i].from&&d->commands[i].params==at)return&d->commands[i];
 return NULL;}
-static bool oxi_vk_used_before(const oxi_vk_dispatch*before,const oxi_vk_use*use){
-for(int i=0;i<before->uses;i++)
+static bool oxi_vk_used_before(const oxi_vk_dispatch*before,const oxi_vk_use*use){for(int i=0;i<before->uses;i++)
 if(before->use[i].chunk==use->chunk&&(before->use[i].writes||!use->writes))return true;
 return false;}
-static bool oxi_vk_amend(oxi_vk_device*d,const oxi_vk_dispatch*dispatch,const oxi_vk_dispatch*before,
-uint32_t at){oxi_vk_command*command=oxi_vk_noted(d,at);
-if(!command)return false;
-const int64_t epoch=d->first_epoch+command->epoch;VkPipeline pipeline;VkDescriptorSet set;
-for(int i=0;i<dispatch->uses;i++){const oxi_vk_use*use=&dispatch->use[i];
-const oxi_vk_epochs*last=oxi_vk_epochs_of(d,use->chunk);if(oxi_vk_used_before(before,use))continue;
+static bool oxi_vk_amend(oxi_vk_device*d,const oxi_vk_dispatch*dispatch,const oxi_vk_dispatch*before,uint32_t at){
+oxi_vk_command*command=oxi_vk_noted(d,at);if(!command)return false;
+const int64_t epoch=d->first_epoch+command->epoch;VkPipeline pipeline;VkDescriptorSet set;for(int i=0;i<dispatch->uses;i++){
+const oxi_vk_use*use=&dispatch->use[i];const oxi_vk_epochs*last=oxi_vk_epochs_of(d,use->chunk);
+if(oxi_vk_used_before(before,use))continue;
 if(last->written>=epoch||(use->writes&&last->read>=epoch))return false;}
 if(oxi_vk_find_pipeline(d,dispatch,&pipeline)!=OX_OK)return false;
 if(oxi_vk_find_set(d,dispatch,&set)!=OX_OK)return false;
-command->pipeline=pipeline;command->set=set;
-memcpy(command->groups,dispatch->groups,sizeof command->groups);
-memcpy(d->noted_params+at,dispatch->params,dispatch->param_bytes);
-oxi_vk_mark(d,dispatch->use,dispatch->uses,epoch);return true;}
-static ox_status oxi_vk_record(oxi_vk_device*d,const oxi_vk_dispatch*dispatch){oxi_vk_command command;
-memset(&command,0,sizeof command);
+command->pipeline=pipeline;command->set=set;memcpy(command->groups,dispatch->groups,sizeof command->groups);
+memcpy(d->noted_params+at,dispatch->params,dispatch->param_bytes);oxi_vk_mark(d,dispatch->use,dispatch->uses,epoch);return true;}
+static ox_status oxi_vk_record(oxi_vk_device*d,const oxi_vk_dispatch*dispatch){oxi_vk_command command;memset(&command,0,sizeof command);
 if(dispatch->groups[0]==0||dispatch->groups[1]==0||dispatch->groups[2]==0)return OX_OK;
 for(int i=0;i<3;i++)
 if(dispatch->groups[i]>d->limits.maxComputeWorkGroupCount[i])
 return oxi_fail(OX_ERR_DEVICE,"%s: %u workgroups at once",d->device_name,dispatch->groups[i]);
-ox_status status=oxi_vk_check_open(d);
-if(status==OX_OK)status=oxi_vk_find_pipeline(d,dispatch,&command.pipeline);
+ox_status status=oxi_vk_check_open(d);if(status==OX_OK)status=oxi_vk_find_pipeline(d,dispatch,&command.pipeline);
 if(status==OX_OK)status=oxi_vk_find_set(d,dispatch,&command.set);
 if(status==OX_OK)status=oxi_vk_push_params(d,dispatch,&command.params);
 if(status==OX_OK)status=oxi_vk_touch(d,dispatch->use,dispatch->uses);
-memcpy(command.groups,dispatch->groups,sizeof command.groups);
-command.pushes=(oxi_vk_shaders[dispatch->shader].traits&OXI_VK_PUSHED)!=0;
+memcpy(command.groups,dispatch->groups,sizeof command.groups);command.pushes=(oxi_vk_shaders[dispatch->shader].traits&OXI_VK_PUSHED)!=0;
 if(status==OX_OK)status=oxi_vk_note(d,&command);
 if(status!=OX_OK)return status;
 d->noted_at=command.params;d->counters.dispatches++;oxi_vk_time_dispatch(d);
@@ -26025,18 +25797,14 @@ if(dispatch->waits&&d->recorded<2*d->batch&&d->work<2*(uint64_t)OXI_VK_BATCH_BYT
 return OX_OK;
 return oxi_vk_submit_enough(d);}
 /* >>vulkan/memory/transfer_queue.c */
-enum{OXI_VK_CARRY_UP=256<<10,OXI_VK_CARRY_DOWN=1<<20};
-static uint64_t oxi_vk_chunk_at(const oxi_vk_chunk*chunk,uint64_t offset){
+enum{OXI_VK_CARRY_UP=256<<10,OXI_VK_CARRY_DOWN=1<<20};static uint64_t oxi_vk_chunk_at(const oxi_vk_chunk*chunk,uint64_t offset){
 return chunk->block->base+chunk->offset+offset;}
-static ox_status oxi_vk_carry_begin(oxi_vk_device*d){oxi_vk_carrier*c=&d->carrier;
-VkSemaphoreTypeCreateInfo counting;VkSemaphoreCreateInfo info;VkFenceCreateInfo fence;
-if(!(d->caps&OX_VULKAN_CAP_TRANSFER))return OX_OK;
+static ox_status oxi_vk_carry_begin(oxi_vk_device*d){oxi_vk_carrier*c=&d->carrier;VkSemaphoreTypeCreateInfo counting;
+VkSemaphoreCreateInfo info;VkFenceCreateInfo fence;if(!(d->caps&OX_VULKAN_CAP_TRANSFER))return OX_OK;
 memset(&counting,0,sizeof counting);memset(&info,0,sizeof info);memset(&fence,0,sizeof fence);
-counting.sType=VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;
-counting.semaphoreType=VK_SEMAPHORE_TYPE_TIMELINE;info.sType=VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO;
-info.pNext=&counting;fence.sType=VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
-fence.flags=VK_FENCE_CREATE_SIGNALED_BIT;
-VkResult result=d->vk.vkCreateSemaphore(d->device,&info,NULL,&c->computed);
+counting.sType=VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;counting.semaphoreType=VK_SEMAPHORE_TYPE_TIMELINE;
+info.sType=VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO;info.pNext=&counting;fence.sType=VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
+fence.flags=VK_FENCE_CREATE_SIGNALED_BIT;VkResult result=d->vk.vkCreateSemaphore(d->device,&info,NULL,&c->computed);
 for(int way=0;way<OXI_VK_DIRECTIONS&&result==VK_SUCCESS;way++)
 result=d->vk.vkCreateSemaphore(d->device,&info,NULL,&c->carried[way]);
 for(int i=0;i<OXI_VK_STAGES+OXI_VK_DIRECT&&result==VK_SUCCESS;i++){
@@ -26044,19 +25812,17 @@ result=oxi_vk_make_commands(d,d->transfer_family,&c->piece[i].pool,&c->piece[i].
 if(result==VK_SUCCESS)result=d->vk.vkCreateFence(d->device,&fence,NULL,&c->piece[i].fence);}
 if(result!=VK_SUCCESS)return oxi_vk_check(d,result,"the queue for transfers");
 c->wait=(PFN_vkWaitSemaphores)d->host.vkGetDeviceProcAddr(d->device,"vkWaitSemaphores");
-return oxi_vk_host_buffer_make(d,OXI_VK_STAGES*OXI_VK_STAGE_BYTES,
-VK_BUFFER_USAGE_TRANSFER_SRC_BIT|VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+return oxi_vk_host_buffer_make(d,OXI_VK_STAGES*OXI_VK_STAGE_BYTES,VK_BUFFER_USAGE_TRANSFER_SRC_BIT|VK_BUFFER_USAGE_TRANSFER_DST_BIT,
 VK_MEMORY_PROPERTY_HOST_CACHED_BIT,&c->staging);}
-static void oxi_vk_carry_stop(oxi_vk_device*d){oxi_vk_carrier*c=&d->carrier;
-for(int i=0;i<OXI_VK_STAGES+OXI_VK_DIRECT;i++){
+static void oxi_vk_carry_stop(oxi_vk_device*d){oxi_vk_carrier*c=&d->carrier;for(int i=0;i<OXI_VK_STAGES+OXI_VK_DIRECT;i++){
 if(c->piece[i].fence)d->vk.vkDestroyFence(d->device,c->piece[i].fence,NULL);
 if(c->piece[i].pool)d->vk.vkDestroyCommandPool(d->device,c->piece[i].pool,NULL);}
 if(c->computed)d->vk.vkDestroySemaphore(d->device,c->computed,NULL);
 for(int way=0;way<OXI_VK_DIRECTIONS;way++)
 if(c->carried[way])d->vk.vkDestroySemaphore(d->device,c->carried[way],NULL);
 oxi_vk_host_buffer_drop(d,&c->staging);}
-static ox_status oxi_vk_carry_land(oxi_vk_device*d,int place){
-oxi_vk_carried_piece*piece=&d->carrier.piece[place];if(d->lost)return oxi_vk_check_open(d);
+static ox_status oxi_vk_carry_land(oxi_vk_device*d,int place){oxi_vk_carried_piece*piece=&d->carrier.piece[place];
+if(d->lost)return oxi_vk_check_open(d);
 VkResult result=d->vk.vkWaitForFences(d->device,1,&piece->fence,VK_TRUE,UINT64_MAX);
 if(result!=VK_SUCCESS)return oxi_vk_check(d,result,"waiting for a transfer");
 int64_t*done=&d->carrier.done[piece->way];
@@ -26065,8 +25831,8 @@ if(piece->out)
 oxi_copy_bytes(piece->out,d->carrier.staging.mapped+(size_t)place*OXI_VK_STAGE_BYTES,(size_t)piece->bytes);
 piece->out=NULL;return OX_OK;}
 static ox_status oxi_vk_carry_wait(oxi_vk_device*d){ox_status status=OX_OK;
-for(int i=0;i<OXI_VK_STAGES+OXI_VK_DIRECT&&d->caps&OX_VULKAN_CAP_TRANSFER;i++){
-ox_status landed=oxi_vk_carry_land(d,i);if(status==OX_OK)status=landed;}
+for(int i=0;i<OXI_VK_STAGES+OXI_VK_DIRECT&&d->caps&OX_VULKAN_CAP_TRANSFER;i++){ox_status landed=oxi_vk_carry_land(d,i);
+if(status==OX_OK)status=landed;}
 return status;}
 static ox_status oxi_vk_carry_reach(oxi_vk_device*d,int way,int64_t number){oxi_vk_carrier*c=&d->carrier;
 if(number<=c->done[way])return OX_OK;
@@ -26081,39 +25847,30 @@ VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT);
 if(result!=VK_SUCCESS)return result;
 oxi_vk_order(d,piece->commands,VK_PIPELINE_STAGE_TRANSFER_BIT,VK_ACCESS_TRANSFER_WRITE_BIT,
 VK_PIPELINE_STAGE_TRANSFER_BIT,VK_ACCESS_TRANSFER_READ_BIT|VK_ACCESS_TRANSFER_WRITE_BIT);
-region.srcOffset=up?at:oxi_vk_chunk_at(chunk,offset);region.dstOffset=up?oxi_vk_chunk_at(chunk,offset):at;
-region.size=piece->bytes;VkBuffer block=chunk->block->buffer;
-d->vk.vkCmdCopyBuffer(piece->commands,up?host:block,up?block:host,1,&region);
+region.srcOffset=up?at:oxi_vk_chunk_at(chunk,offset);region.dstOffset=up?oxi_vk_chunk_at(chunk,offset):at;region.size=piece->bytes;
+VkBuffer block=chunk->block->buffer;d->vk.vkCmdCopyBuffer(piece->commands,up?host:block,up?block:host,1,&region);
 oxi_vk_order(d,piece->commands,VK_PIPELINE_STAGE_TRANSFER_BIT,VK_ACCESS_TRANSFER_WRITE_BIT,
 VK_PIPELINE_STAGE_HOST_BIT,VK_ACCESS_HOST_READ_BIT);
-result=d->vk.vkEndCommandBuffer(piece->commands);
-return result==VK_SUCCESS?d->vk.vkResetFences(d->device,1,&piece->fence):result;}
+result=d->vk.vkEndCommandBuffer(piece->commands);return result==VK_SUCCESS?d->vk.vkResetFences(d->device,1,&piece->fence):result;}
 static VkResult oxi_vk_carry_submit(oxi_vk_device*d,oxi_vk_carried_piece*piece,int64_t last,int64_t other){
-static const VkPipelineStageFlags stages[2]={VK_PIPELINE_STAGE_TRANSFER_BIT,
-VK_PIPELINE_STAGE_TRANSFER_BIT};
+static const VkPipelineStageFlags stages[2]={VK_PIPELINE_STAGE_TRANSFER_BIT,VK_PIPELINE_STAGE_TRANSFER_BIT};
 VkTimelineSemaphoreSubmitInfo values;VkSubmitInfo info;oxi_vk_carrier*c=&d->carrier;
-oxi_vk_direction way=piece->way,back=way==OXI_VK_UP?OXI_VK_DOWN:OXI_VK_UP;
-VkSemaphore wait[2]={c->computed,c->carried[back]};
-uint64_t before[2]={(uint64_t)last,(uint64_t)other},behind=(uint64_t)c->serial[way]+1;
-memset(&values,0,sizeof values);memset(&info,0,sizeof info);
-values.sType=VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO;
+oxi_vk_direction way=piece->way,back=way==OXI_VK_UP?OXI_VK_DOWN:OXI_VK_UP;VkSemaphore wait[2]={c->computed,c->carried[back]};
+uint64_t before[2]={(uint64_t)last,(uint64_t)other},behind=(uint64_t)c->serial[way]+1;memset(&values,0,sizeof values);
+memset(&info,0,sizeof info);values.sType=VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO;
 values.waitSemaphoreValueCount=info.waitSemaphoreCount=other>c->done[back]?2:1;
-values.signalSemaphoreValueCount=1;values.pWaitSemaphoreValues=before;
-values.pSignalSemaphoreValues=&behind;info.sType=VK_STRUCTURE_TYPE_SUBMIT_INFO;info.pNext=&values;
-info.signalSemaphoreCount=info.commandBufferCount=1;info.pWaitSemaphores=wait;
-info.pWaitDstStageMask=stages;info.pSignalSemaphores=&c->carried[way];
-info.pCommandBuffers=&piece->commands;
-VkResult result=d->vk.vkQueueSubmit(d->transfer_queue[way],1,&info,piece->fence);
-if(result!=VK_SUCCESS)return result;
+values.signalSemaphoreValueCount=1;values.pWaitSemaphoreValues=before;values.pSignalSemaphoreValues=&behind;
+info.sType=VK_STRUCTURE_TYPE_SUBMIT_INFO;info.pNext=&values;info.signalSemaphoreCount=info.commandBufferCount=1;
+info.pWaitSemaphores=wait;info.pWaitDstStageMask=stages;info.pSignalSemaphores=&c->carried[way];info.pCommandBuffers=&piece->commands;
+VkResult result=d->vk.vkQueueSubmit(d->transfer_queue[way],1,&info,piece->fence);if(result!=VK_SUCCESS)return result;
 piece->serial=++c->serial[way];d->counters.transfers++;return result;}
 static bool oxi_vk_can_carry(const oxi_vk_device*d,const oxi_vk_chunk*chunk,uint64_t bytes,bool up){
 if(!(d->caps&OX_VULKAN_CAP_TRANSFER)||chunk->block->lent||chunk->serial>d->serial)return false;
 if(up)return bytes>=OXI_VK_CARRY_UP;
 if(bytes>=OXI_VK_STAGE_BYTES)return true;
 return bytes>=OXI_VK_CARRY_DOWN&&(d->recording||chunk->serial<d->serial);}
-static ox_status oxi_vk_carry(oxi_vk_device*d,oxi_vk_chunk*chunk,uint64_t offset,const char*data,
-char*out,uint64_t bytes){oxi_vk_carrier*c=&d->carrier;
-ox_status status=OX_OK;
+static ox_status oxi_vk_carry(oxi_vk_device*d,oxi_vk_chunk*chunk,uint64_t offset,const char*data,char*out,uint64_t bytes){
+oxi_vk_carrier*c=&d->carrier;ox_status status=OX_OK;
 const oxi_vk_direction way=data?OXI_VK_UP:OXI_VK_DOWN,back=data?OXI_VK_DOWN:OXI_VK_UP;
 for(uint64_t done=0,part;done<bytes&&status==OX_OK;done+=part){int place=(int)(c->ringed%OXI_VK_STAGES);
 oxi_vk_carried_piece*piece=&c->piece[place];uint64_t at=(uint64_t)place*OXI_VK_STAGE_BYTES;part=bytes-done;
@@ -26135,47 +25892,37 @@ c->piece[i].out=NULL;}
 return status;}
 /* >>vulkan/memory/pin.c */
 enum{OXI_VK_PIN_UP=1<<20,OXI_VK_PIN_DOWN=64<<10};static void oxi_vk_learn_import(oxi_vk_device*d){
-VkPhysicalDeviceExternalMemoryHostPropertiesEXT host;VkPhysicalDeviceProperties2 all;
-if(!(d->caps&OX_VULKAN_CAP_HOST_MEMORY))return;
-memset(&host,0,sizeof host);memset(&all,0,sizeof all);
-host.sType=VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT;
-all.sType=VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;all.pNext=&host;
-d->host.vkGetPhysicalDeviceProperties2(d->physical,&all);
+VkPhysicalDeviceExternalMemoryHostPropertiesEXT host;VkPhysicalDeviceProperties2 all;if(!(d->caps&OX_VULKAN_CAP_HOST_MEMORY))return;
+memset(&host,0,sizeof host);memset(&all,0,sizeof all);host.sType=VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT;
+all.sType=VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;all.pNext=&host;d->host.vkGetPhysicalDeviceProperties2(d->physical,&all);
 d->import_align=host.minImportedHostPointerAlignment;
 d->host_pointer_properties=(PFN_vkGetMemoryHostPointerPropertiesEXT)d->host.vkGetDeviceProcAddr(
 d->device,"vkGetMemoryHostPointerPropertiesEXT");}
 static VkResult oxi_vk_pin_buffer(oxi_vk_device*d,oxi_vk_pin*pin,void**memory,uint64_t bytes){
-const VkBufferUsageFlags usage=VK_BUFFER_USAGE_TRANSFER_SRC_BIT|VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-const VkMemoryPropertyFlags least=VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT|VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-oxi_vk_block*block=&pin->block;if(*memory){
-if(!d->host_pointer_properties||d->import_align==0)return VK_ERROR_FEATURE_NOT_PRESENT;
+const VkBufferUsageFlags usage=VK_BUFFER_USAGE_TRANSFER_SRC_BIT|VK_BUFFER_USAGE_TRANSFER_DST_BIT;const VkMemoryPropertyFlags least=
+VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT|VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+oxi_vk_block*block=&pin->block;if(*memory){if(!d->host_pointer_properties||d->import_align==0)return VK_ERROR_FEATURE_NOT_PRESENT;
 uint64_t before=(uintptr_t)*memory%d->import_align;pin->host=(char*)*memory-before;
 block->bytes=(before+bytes+d->import_align-1)/d->import_align*d->import_align;
 return oxi_vk_make_buffer(d,block->bytes,usage,least,pin->host,&block->buffer,&block->memory);}
-void*mapped=NULL;block->bytes=bytes;
-VkResult result=oxi_vk_make_buffer(d,bytes,usage,least|VK_MEMORY_PROPERTY_HOST_CACHED_BIT,NULL,
+void*mapped=NULL;block->bytes=bytes;VkResult result=oxi_vk_make_buffer(d,bytes,usage,least|VK_MEMORY_PROPERTY_HOST_CACHED_BIT,NULL,
 &block->buffer,&block->memory);
 if(result!=VK_SUCCESS)
 result=oxi_vk_make_buffer(d,bytes,usage,least,NULL,&block->buffer,&block->memory);
 if(result!=VK_SUCCESS)return result;
-result=d->vk.vkMapMemory(d->device,block->memory,0,VK_WHOLE_SIZE,0,&mapped);*memory=mapped;
-pin->host=(char*)mapped;return result;}
-static void oxi_vk_pin_drop(oxi_vk_device*d,oxi_vk_pin*pin){
-if(pin->block.buffer)d->vk.vkDestroyBuffer(d->device,pin->block.buffer,NULL);
+result=d->vk.vkMapMemory(d->device,block->memory,0,VK_WHOLE_SIZE,0,&mapped);*memory=mapped;pin->host=(char*)mapped;return result;}
+static void oxi_vk_pin_drop(oxi_vk_device*d,oxi_vk_pin*pin){if(pin->block.buffer)d->vk.vkDestroyBuffer(d->device,pin->block.buffer,NULL);
 if(pin->block.memory)d->vk.vkFreeMemory(d->device,pin->block.memory,NULL);
 oxi_free(pin,sizeof*pin);}
-static ox_status oxi_vk_pin_memory(ox_device*self,void**memory,size_t bytes,void**out){
-oxi_vk_device*d=(oxi_vk_device*)self;oxi_vk_pin*pin=bytes>0?(oxi_vk_pin*)oxi_try_alloc(sizeof*pin):NULL;
-if(!pin)return OX_ERR_NOMEM;
+static ox_status oxi_vk_pin_memory(ox_device*self,void**memory,size_t bytes,void**out){oxi_vk_device*d=(oxi_vk_device*)self;
+oxi_vk_pin*pin=bytes>0?(oxi_vk_pin*)oxi_try_alloc(sizeof*pin):NULL;if(!pin)return OX_ERR_NOMEM;
 memset(pin,0,sizeof*pin);oxi_lock_take(&d->lock);bool works=d->open&&!d->lost;
 if(works&&oxi_vk_pin_buffer(d,pin,memory,bytes)==VK_SUCCESS){pin->chunk.block=&pin->block;
-pin->chunk.bytes=pin->block.bytes;pin->chunk.used=true;pin->next=d->pins;d->pins=pin;d->pin_count++;
-*out=pin;pin=NULL;}
+pin->chunk.bytes=pin->block.bytes;pin->chunk.used=true;pin->next=d->pins;d->pins=pin;d->pin_count++;*out=pin;pin=NULL;}
 if(pin)oxi_vk_pin_drop(d,pin);
 oxi_lock_give(&d->lock);return pin?OX_ERR_UNSUPPORTED:OX_OK;}
-static oxi_event oxi_vk_event_of(oxi_vk_device*d,const oxi_vk_chunk*chunk){oxi_event event;
-event.device=&d->base;event.count[0]=chunk->serial;
-for(int way=0;way<OXI_VK_DIRECTIONS;way++)event.count[1 +way]=chunk->carried[way];
+static oxi_event oxi_vk_event_of(oxi_vk_device*d,const oxi_vk_chunk*chunk){oxi_event event;event.device=&d->base;
+event.count[0]=chunk->serial;for(int way=0;way<OXI_VK_DIRECTIONS;way++)event.count[1 +way]=chunk->carried[way];
 return event;}
 static ox_status oxi_vk_reach(oxi_vk_device*d,const oxi_event*event){ox_status status=OX_OK;
 if(event->count[0]>d->serial)status=oxi_vk_submit(d);
@@ -26184,16 +25931,14 @@ for(int way=0;way<OXI_VK_DIRECTIONS&&status==OX_OK;way++)
 if(event->count[1 +way]<=d->carrier.serial[way])
 status=oxi_vk_carry_reach(d,way,event->count[1 +way]);
 return status;}
-static bool oxi_vk_is_known_over(const oxi_vk_device*d,const oxi_event*event){
-bool over=event->count[0]<=d->done;
+static bool oxi_vk_is_known_over(const oxi_vk_device*d,const oxi_event*event){bool over=event->count[0]<=d->done;
 for(int way=0;way<OXI_VK_DIRECTIONS;way++)
 over=over&&event->count[1 +way]<=d->carrier.done[way];
 return over;}
-static void oxi_vk_unpin(ox_device*self,void*handle){oxi_vk_device*d=(oxi_vk_device*)self;
-oxi_vk_pin*pin=(oxi_vk_pin*)handle;if(d->inherited)return;
-oxi_lock_take(&d->lock);oxi_event last=oxi_vk_event_of(d,&pin->chunk);
-bool noted=d->recording&&last.count[0]>d->serial;if(!d->lost&&(noted||!oxi_vk_is_known_over(d,&last))){
-if(noted)(void)oxi_vk_flush(d);
+static void oxi_vk_unpin(ox_device*self,void*handle){oxi_vk_device*d=(oxi_vk_device*)self;oxi_vk_pin*pin=(oxi_vk_pin*)handle;
+if(d->inherited)return;
+oxi_lock_take(&d->lock);oxi_event last=oxi_vk_event_of(d,&pin->chunk);bool noted=d->recording&&last.count[0]>d->serial;
+if(!d->lost&&(noted||!oxi_vk_is_known_over(d,&last))){if(noted)(void)oxi_vk_flush(d);
 (void)oxi_vk_reach(d,&last);}
 if(d->lost&&d->open&&!d->shared)
 (void)d->vk.vkDeviceWaitIdle(d->device);
@@ -26204,8 +25949,7 @@ oxi_lock_give(&d->lock);}
 static void oxi_vk_pins_stop(oxi_vk_device*d){while(d->pins){oxi_vk_pin*next=d->pins->next;
 oxi_vk_pin_drop(d,d->pins);d->pins=next;}
 d->pin_count=0;}
-static oxi_vk_pin*oxi_vk_find_pin(const oxi_vk_device*d,const char*host,uint64_t bytes){
-for(oxi_vk_pin*pin=d->pins;pin;pin=pin->next)
+static oxi_vk_pin*oxi_vk_find_pin(const oxi_vk_device*d,const char*host,uint64_t bytes){for(oxi_vk_pin*pin=d->pins;pin;pin=pin->next)
 if((uintptr_t)host>=(uintptr_t)pin->host&&(uintptr_t)host-(uintptr_t)pin->host<=pin->block.bytes&&
 bytes<=pin->block.bytes-((uintptr_t)host-(uintptr_t)pin->host))
 return pin;
@@ -26218,34 +25962,29 @@ int64_t last=chunk->serial>pin->chunk.serial?chunk->serial:pin->chunk.serial;
 int64_t other=chunk->carried[back]>pin->chunk.carried[back]?chunk->carried[back]:pin->chunk.carried[back];
 ox_status status=last>d->serial?oxi_vk_submit(d):OX_OK;if(status==OX_OK)status=oxi_vk_carry_land(d,place);
 if(status!=OX_OK)return status;
-piece->bytes=bytes;piece->way=way;
-VkResult result=oxi_vk_carry_record(d,piece,chunk,offset,pin->block.buffer,at);
+piece->bytes=bytes;piece->way=way;VkResult result=oxi_vk_carry_record(d,piece,chunk,offset,pin->block.buffer,at);
 if(result==VK_SUCCESS)result=oxi_vk_carry_submit(d,piece,last,other);
 if(result!=VK_SUCCESS){d->lost=true;
 return oxi_vk_check(d,result,"a transfer");}
 c->direct++;chunk->carried[way]=pin->chunk.carried[way]=piece->serial;return OX_OK;}
 static ox_status oxi_vk_direct_note(oxi_vk_device*d,oxi_vk_chunk*chunk,uint64_t offset,oxi_vk_pin*pin,
-uint64_t at,uint64_t bytes,bool up){
-const oxi_vk_use use[2]={oxi_vk_use_of(chunk,up),oxi_vk_use_of(&pin->chunk,!up)};
+uint64_t at,uint64_t bytes,bool up){const oxi_vk_use use[2]={oxi_vk_use_of(chunk,up),oxi_vk_use_of(&pin->chunk,!up)};
 VkBuffer block=chunk->block->buffer,host=pin->block.buffer;uint64_t in_block=oxi_vk_chunk_at(chunk,offset);
 ox_status status=oxi_vk_touch(d,use,2);if(status==OX_OK)
-status=up?oxi_vk_copy_region(d,host,at,block,in_block,bytes)
-:oxi_vk_copy_region(d,block,in_block,host,at,bytes);
+status=up?oxi_vk_copy_region(d,host,at,block,in_block,bytes):oxi_vk_copy_region(d,block,in_block,host,at,bytes);
 return status==OX_OK&&(!up||bytes>=OXI_VK_PIN_UP)?oxi_vk_submit(d):status;}
-static ox_status oxi_vk_direct(oxi_vk_device*d,oxi_vk_chunk*chunk,uint64_t offset,oxi_vk_pin*pin,
-const char*host,uint64_t bytes,bool up){uint64_t at=(uint64_t)((uintptr_t)host-(uintptr_t)pin->host);
+static ox_status oxi_vk_direct(oxi_vk_device*d,oxi_vk_chunk*chunk,uint64_t offset,oxi_vk_pin*pin,const char*host,uint64_t bytes,bool up){
+uint64_t at=(uint64_t)((uintptr_t)host-(uintptr_t)pin->host);
 bool carries=d->caps&OX_VULKAN_CAP_TRANSFER&&!chunk->block->lent&&bytes>=OXI_VK_CARRY_UP;
-ox_status status=carries?oxi_vk_direct_carry(d,chunk,offset,pin,at,bytes,up)
-:oxi_vk_direct_note(d,chunk,offset,pin,at,bytes,up);
+ox_status status=carries?oxi_vk_direct_carry(d,chunk,offset,pin,at,bytes,up):oxi_vk_direct_note(d,chunk,offset,pin,at,bytes,up);
 if(status!=OX_OK)return status;
 d->counters.imports++;if(up)
 d->counters.bytes_up+=(int64_t)bytes;
 else
 d->counters.bytes_down+=(int64_t)bytes;
 return status;}
-static bool oxi_vk_by_pin(oxi_vk_device*d,oxi_vk_chunk*chunk,uint64_t offset,const char*host,
-uint64_t bytes,bool up,ox_status*status){uint64_t least=up?OXI_VK_PIN_UP:OXI_VK_PIN_DOWN;
-oxi_vk_pin*pin=bytes>=least?oxi_vk_find_pin(d,host,bytes):NULL;if(!pin)return false;
+static bool oxi_vk_by_pin(oxi_vk_device*d,oxi_vk_chunk*chunk,uint64_t offset,const char*host,uint64_t bytes,bool up,ox_status*status){
+uint64_t least=up?OXI_VK_PIN_UP:OXI_VK_PIN_DOWN;oxi_vk_pin*pin=bytes>=least?oxi_vk_find_pin(d,host,bytes):NULL;if(!pin)return false;
 *status=oxi_vk_direct(d,chunk,offset,pin,host,bytes,up);oxi_event last=oxi_vk_event_of(d,&pin->chunk);
 if(*status==OX_OK)*status=oxi_vk_reach(d,&last);
 return true;}
@@ -26256,10 +25995,9 @@ c->needed[way]=event->count[1 +way];
 if(event->count[0]<=d->done||event->count[0]>d->serial+d->recording)return OX_OK;
 ox_status status=oxi_vk_begin(d);if(status==OX_OK)oxi_vk_barrier(d);
 return status;}
-static oxi_event oxi_vk_pin_event(ox_device*self,void*handle){oxi_vk_device*d=(oxi_vk_device*)self;
-oxi_event event;memset(&event,0,sizeof event);if(d->inherited)return event;
-oxi_lock_take(&d->lock);event=oxi_vk_event_of(d,&((oxi_vk_pin*)handle)->chunk);oxi_lock_give(&d->lock);
-return event;}
+static oxi_event oxi_vk_pin_event(ox_device*self,void*handle){oxi_vk_device*d=(oxi_vk_device*)self;oxi_event event;
+memset(&event,0,sizeof event);if(d->inherited)return event;
+oxi_lock_take(&d->lock);event=oxi_vk_event_of(d,&((oxi_vk_pin*)handle)->chunk);oxi_lock_give(&d->lock);return event;}
 static bool oxi_vk_is_over(oxi_vk_device*d,const oxi_event*event){oxi_vk_carrier*c=&d->carrier;
 if(event->count[0]>d->serial)return!d->recording;
 for(int i=0;i<OXI_VK_SLOTS;i++)
@@ -26272,102 +26010,87 @@ c->done[piece->way]=piece->serial;}
 return oxi_vk_is_known_over(d,event);}
 static bool oxi_vk_event_done(ox_device*self,const oxi_event*event){oxi_vk_device*d=(oxi_vk_device*)self;
 if(d->inherited)return true;
-oxi_lock_take(&d->lock);if(d->open&&!d->lost&&d->recording&&event->count[0]>d->serial){
-(void)oxi_vk_flush(d);(void)oxi_vk_submit(d);}
+oxi_lock_take(&d->lock);if(d->open&&!d->lost&&d->recording&&event->count[0]>d->serial){(void)oxi_vk_flush(d);
+(void)oxi_vk_submit(d);}
 bool over=!d->open||d->lost||oxi_vk_is_over(d,event);oxi_lock_give(&d->lock);return over;}
-static ox_status oxi_vk_sleep(oxi_vk_device*d,const oxi_event*event){const oxi_vk_carrier*c=&d->carrier;
-VkSemaphoreWaitInfo info;VkSemaphore semaphores[1 +OXI_VK_DIRECTIONS];
-uint64_t values[1 +OXI_VK_DIRECTIONS];memset(&info,0,sizeof info);
-info.sType=VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;
-if(event->count[0]>d->serial&&oxi_vk_submit(d)!=OX_OK)return ox_error();
+static ox_status oxi_vk_sleep(oxi_vk_device*d,const oxi_event*event){const oxi_vk_carrier*c=&d->carrier;VkSemaphoreWaitInfo info;
+VkSemaphore semaphores[1 +OXI_VK_DIRECTIONS];uint64_t values[1 +OXI_VK_DIRECTIONS];memset(&info,0,sizeof info);
+info.sType=VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;if(event->count[0]>d->serial&&oxi_vk_submit(d)!=OX_OK)return ox_error();
 if(event->count[0]>d->done&&event->count[0]<=d->serial){semaphores[info.semaphoreCount]=c->computed;
 values[info.semaphoreCount++]=(uint64_t)event->count[0];}
-for(int way=0;way<OXI_VK_DIRECTIONS;way++){
-if(event->count[1 +way]<=c->done[way]||event->count[1 +way]>c->serial[way])continue;
-semaphores[info.semaphoreCount]=c->carried[way];
-values[info.semaphoreCount++]=(uint64_t)event->count[1 +way];}
+for(int way=0;way<OXI_VK_DIRECTIONS;way++){if(event->count[1 +way]<=c->done[way]||event->count[1 +way]>c->serial[way])continue;
+semaphores[info.semaphoreCount]=c->carried[way];values[info.semaphoreCount++]=(uint64_t)event->count[1 +way];}
 if(info.semaphoreCount==0)return OX_OK;
-info.pSemaphores=semaphores;info.pValues=values;oxi_lock_give(&d->lock);
-VkResult result=c->wait(d->device,&info,UINT64_MAX);oxi_lock_take(&d->lock);
-if(result!=VK_SUCCESS)return oxi_vk_check(d,result,"waiting");
+info.pSemaphores=semaphores;info.pValues=values;oxi_lock_give(&d->lock);VkResult result=c->wait(d->device,&info,UINT64_MAX);
+oxi_lock_take(&d->lock);if(result!=VK_SUCCESS)return oxi_vk_check(d,result,"waiting");
 return d->open&&d->lost?oxi_vk_check_open(d):OX_OK;}
-static ox_status oxi_vk_event_wait(ox_device*self,const oxi_event*event){
-oxi_vk_device*d=(oxi_vk_device*)self;if(d->inherited)return oxi_vk_check_open(d);
+static ox_status oxi_vk_event_wait(ox_device*self,const oxi_event*event){oxi_vk_device*d=(oxi_vk_device*)self;
+if(d->inherited)return oxi_vk_check_open(d);
 oxi_lock_take(&d->lock);ox_status status=OX_OK;if(d->open&&d->lost)status=oxi_vk_check_open(d);
 if(status==OX_OK&&d->open&&d->recording&&event->count[0]>d->serial)status=oxi_vk_flush(d);
 if(status==OX_OK&&d->open&&d->caps&OX_VULKAN_CAP_TRANSFER&&d->carrier.wait)
 status=oxi_vk_sleep(d,event);
 if(status==OX_OK&&d->open)status=oxi_vk_reach(d,event);
 oxi_lock_give(&d->lock);return status;}
-static oxi_peer oxi_vk_peer(ox_device*self,ox_device*other){
-const oxi_vk_device*d=(const oxi_vk_device*)self;if(other==self||other->host)return OXI_PEER_DIRECT;
+static oxi_peer oxi_vk_peer(ox_device*self,ox_device*other){const oxi_vk_device*d=(const oxi_vk_device*)self;
+if(other==self||other->host)return OXI_PEER_DIRECT;
 return d->open&&!d->lost&&other->pin&&other->copy_async?OXI_PEER_PINNED:OXI_PEER_NONE;}
 /* >>vulkan/memory/transfer.c */
 static ox_status oxi_vk_stage_room(oxi_vk_device*d,uint64_t bytes,uint64_t*offset,uint64_t*room){
 oxi_vk_stage*stage=&d->stage[d->stage_current];ox_status status=OX_OK;uint64_t used=(stage->used+15)/16*16;
 if(stage->serial<=d->done)used=0;
-if(used>0&&used+(bytes<65536?bytes:65536)>OXI_VK_STAGE_BYTES){
-d->stage_current=(d->stage_current+1)%OXI_VK_STAGES;stage=&d->stage[d->stage_current];
-if(stage->serial>d->serial)status=oxi_vk_submit(d);
+if(used>0&&used+(bytes<65536?bytes:65536)>OXI_VK_STAGE_BYTES){d->stage_current=(d->stage_current+1)%OXI_VK_STAGES;
+stage=&d->stage[d->stage_current];if(stage->serial>d->serial)status=oxi_vk_submit(d);
 if(status==OX_OK)status=oxi_vk_wait(d,stage->serial);
 used=0;}
-*offset=(uint64_t)d->stage_current*OXI_VK_STAGE_BYTES+used;
-*room=OXI_VK_STAGE_BYTES-used<bytes?OXI_VK_STAGE_BYTES-used:bytes;stage->used=used+*room;
-if(status==OX_OK)status=oxi_vk_begin(d);
+*offset=(uint64_t)d->stage_current*OXI_VK_STAGE_BYTES+used;*room=OXI_VK_STAGE_BYTES-used<bytes?OXI_VK_STAGE_BYTES-used:bytes;
+stage->used=used+*room;if(status==OX_OK)status=oxi_vk_begin(d);
 stage->serial=d->serial+1;return status;}
-static ox_status oxi_vk_upload(oxi_vk_device*d,oxi_vk_chunk*chunk,uint64_t offset,const char*data,
-uint64_t bytes){const oxi_vk_use use=oxi_vk_use_of(chunk,true);
-ox_status status=OX_OK;d->ahead.keeps=true;
+static ox_status oxi_vk_upload(oxi_vk_device*d,oxi_vk_chunk*chunk,uint64_t offset,const char*data,uint64_t bytes){
+const oxi_vk_use use=oxi_vk_use_of(chunk,true);ox_status status=OX_OK;d->ahead.keeps=true;
 if(oxi_vk_by_pin(d,chunk,offset,(char*)(uintptr_t)data,bytes,true,&status))return status;
 if(oxi_vk_can_carry(d,chunk,bytes,true))return oxi_vk_carry(d,chunk,offset,data,NULL,bytes);
 while(bytes>0&&status==OX_OK){uint64_t at,part;
 status=oxi_vk_stage_room(d,bytes,&at,&part);if(status==OX_OK)status=oxi_vk_touch(d,&use,1);
 if(status!=OX_OK)return status;
-oxi_copy_bytes(d->staging.mapped+at,data,(size_t)part);
-status=oxi_vk_copy_region(d,d->staging.buffer,at,chunk->block->buffer,oxi_vk_chunk_at(chunk,offset),part);
+oxi_copy_bytes(d->staging.mapped+at,data,(size_t)part);status=oxi_vk_copy_region(d,d->staging.buffer,at,chunk->block->buffer,
+oxi_vk_chunk_at(chunk,offset),part);
 if(status!=OX_OK)return status;
-d->counters.bytes_up+=(int64_t)part;data+=part;offset+=part;bytes-=part;
-if(bytes>0||d->work>(uint64_t)64<<20)status=oxi_vk_submit(d);}
+d->counters.bytes_up+=(int64_t)part;data+=part;offset+=part;bytes-=part;if(bytes>0||d->work>(uint64_t)64<<20)status=oxi_vk_submit(d);}
 return status;}
 typedef struct oxi_vk_piece{uint64_t at,bytes;int64_t serial;char*out;}oxi_vk_piece;
-static ox_status oxi_vk_take_piece(oxi_vk_device*d,const oxi_vk_piece*piece){
-if(piece->bytes==0)return OX_OK;
+static ox_status oxi_vk_take_piece(oxi_vk_device*d,const oxi_vk_piece*piece){if(piece->bytes==0)return OX_OK;
 ox_status status=oxi_vk_wait(d,piece->serial);if(status==OX_OK&&d->lost)status=oxi_vk_check_open(d);
 if(status==OX_OK)oxi_copy_bytes(piece->out,d->staging.mapped+piece->at,(size_t)piece->bytes);
 return status;}
-static ox_status oxi_vk_download(oxi_vk_device*d,oxi_vk_chunk*chunk,uint64_t offset,char*out,
-uint64_t bytes){const oxi_vk_use use=oxi_vk_use_of(chunk,false);
-oxi_vk_piece last,piece;memset(&last,0,sizeof last);ox_status status=OX_OK;
+static ox_status oxi_vk_download(oxi_vk_device*d,oxi_vk_chunk*chunk,uint64_t offset,char*out,uint64_t bytes){
+const oxi_vk_use use=oxi_vk_use_of(chunk,false);oxi_vk_piece last,piece;memset(&last,0,sizeof last);ox_status status=OX_OK;
 if(oxi_vk_by_pin(d,chunk,offset,out,bytes,false,&status))return status;
 if(oxi_vk_can_carry(d,chunk,bytes,false))return oxi_vk_carry(d,chunk,offset,NULL,out,bytes);
 while(bytes>0&&status==OX_OK){status=oxi_vk_stage_room(d,bytes,&piece.at,&piece.bytes);
 if(status==OX_OK)status=oxi_vk_touch(d,&use,1);
 if(status!=OX_OK)return status;
-status=oxi_vk_copy_region(d,chunk->block->buffer,oxi_vk_chunk_at(chunk,offset),
-d->staging.buffer,piece.at,piece.bytes);
+status=oxi_vk_copy_region(d,chunk->block->buffer,oxi_vk_chunk_at(chunk,offset),d->staging.buffer,piece.at,piece.bytes);
 if(status!=OX_OK)return status;
 piece.out=out;piece.serial=d->serial+1;d->counters.bytes_down+=(int64_t)piece.bytes;
-out+=piece.bytes;offset+=piece.bytes;bytes-=piece.bytes;status=oxi_vk_submit(d);
-if(status==OX_OK)status=oxi_vk_take_piece(d,&last);
+out+=piece.bytes;offset+=piece.bytes;bytes-=piece.bytes;status=oxi_vk_submit(d);if(status==OX_OK)status=oxi_vk_take_piece(d,&last);
 last=piece;}
 return status==OX_OK?oxi_vk_take_piece(d,&last):status;}
-static ox_status oxi_vk_clear_fault(oxi_vk_device*d){oxi_vk_fault none;memset(&none,0,sizeof none);
-d->fault_told=false;return oxi_vk_upload(d,d->fault,0,(const char*)&none,sizeof none);}
-static ox_status oxi_vk_ask_fault(oxi_vk_device*d,uint64_t*at){
-const oxi_vk_use use=oxi_vk_use_of(d->fault,false);uint64_t room;
-ox_status status=oxi_vk_stage_room(d,sizeof(oxi_vk_fault),at,&room);
-if(status==OX_OK)status=oxi_vk_touch(d,&use,1);
+static ox_status oxi_vk_clear_fault(oxi_vk_device*d){oxi_vk_fault none;memset(&none,0,sizeof none);d->fault_told=false;
+return oxi_vk_upload(d,d->fault,0,(const char*)&none,sizeof none);}
+static ox_status oxi_vk_ask_fault(oxi_vk_device*d,uint64_t*at){const oxi_vk_use use=oxi_vk_use_of(d->fault,false);uint64_t room;
+ox_status status=oxi_vk_stage_room(d,sizeof(oxi_vk_fault),at,&room);if(status==OX_OK)status=oxi_vk_touch(d,&use,1);
 if(status==OX_OK)
 status=oxi_vk_copy_region(d,d->fault->block->buffer,d->fault->offset,d->staging.buffer,*at,room);
 return status;}
-static ox_status oxi_vk_tell_fault(oxi_vk_device*d,const void*copy){oxi_vk_fault found;
-memcpy(&found,copy,sizeof found);d->fault_told=false;if(found.kind==0)return OX_OK;
+static ox_status oxi_vk_tell_fault(oxi_vk_device*d,const void*copy){oxi_vk_fault found;memcpy(&found,copy,sizeof found);
+d->fault_told=false;if(found.kind==0)return OX_OK;
 ox_status status=oxi_vk_clear_fault(d);return status==OX_OK?oxi_vk_fault_error(&found):status;}
 static ox_status oxi_vk_hear_fault(oxi_vk_device*d,uint64_t at){ox_status status=oxi_vk_submit(d);
 if(status==OX_OK)status=oxi_vk_wait(d,d->serial);
 return status==OX_OK?oxi_vk_tell_fault(d,d->staging.mapped+at):status;}
-static ox_status oxi_vk_read(ox_device*self,const void*memory,size_t offset,void*out,size_t bytes){
-oxi_vk_device*d=(oxi_vk_device*)self;if(bytes==0)return OX_OK;
+static ox_status oxi_vk_read(ox_device*self,const void*memory,size_t offset,void*out,size_t bytes){oxi_vk_device*d=(oxi_vk_device*)self;
+if(bytes==0)return OX_OK;
 oxi_vk_enter(d);ox_status status=oxi_vk_check_open(d);if(status==OX_OK)status=oxi_vk_flush(d);
 uint64_t fault_at=0;bool told=d->fault_told;if(status==OX_OK&&told)status=oxi_vk_ask_fault(d,&fault_at);
 if(status==OX_OK&&told&&bytes>OXI_VK_STAGE_BYTES){status=oxi_vk_hear_fault(d,fault_at);
@@ -26382,21 +26105,18 @@ oxi_vk_enter(d);ox_status status=oxi_vk_check_open(d);if(status==OX_OK)status=ox
 if(status==OX_OK)status=oxi_vk_upload(d,(oxi_vk_chunk*)memory,offset,(const char*)data,bytes);
 oxi_lock_give(&d->lock);return status;}
 static ox_status oxi_vk_copy_within(oxi_vk_device*d,oxi_vk_chunk*to,uint64_t to_offset,
-oxi_vk_chunk*from,uint64_t from_offset,uint64_t bytes){
-const oxi_vk_use use[2]={oxi_vk_use_of(to,true),oxi_vk_use_of(from,false)};
+oxi_vk_chunk*from,uint64_t from_offset,uint64_t bytes){const oxi_vk_use use[2]={oxi_vk_use_of(to,true),oxi_vk_use_of(from,false)};
 ox_status status=oxi_vk_touch(d,use,2);if(status!=OX_OK)return status;
-return oxi_vk_copy_region(d,from->block->buffer,oxi_vk_chunk_at(from,from_offset),to->block->buffer,
-oxi_vk_chunk_at(to,to_offset),bytes);}
-static ox_status oxi_vk_move(ox_device*self,void*to,size_t to_offset,const void*from,
-size_t from_offset,size_t bytes){oxi_vk_device*d=(oxi_vk_device*)self;
-if(bytes==0)return OX_OK;
+return oxi_vk_copy_region(d,from->block->buffer,oxi_vk_chunk_at(from,from_offset),to->block->buffer,oxi_vk_chunk_at(to,to_offset),bytes);
+}
+static ox_status oxi_vk_move(ox_device*self,void*to,size_t to_offset,const void*from,size_t from_offset,size_t bytes){
+oxi_vk_device*d=(oxi_vk_device*)self;if(bytes==0)return OX_OK;
 oxi_vk_enter(d);ox_status status=oxi_vk_check_open(d);if(status==OX_OK)status=oxi_vk_flush(d);
 if(status==OX_OK)
 status=oxi_vk_copy_within(d,(oxi_vk_chunk*)to,to_offset,(oxi_vk_chunk*)(uintptr_t)from,from_offset,bytes);
 oxi_lock_give(&d->lock);return status;}
-static ox_status oxi_vk_begin_copy(oxi_vk_device*d,oxi_vk_chunk*chunk,uint64_t offset,char*host,
-uint64_t bytes,bool up,oxi_event*done){oxi_vk_pin*pin=oxi_vk_find_pin(d,host,bytes);
-ox_status status=OX_OK;if(up)d->ahead.keeps=true;
+static ox_status oxi_vk_begin_copy(oxi_vk_device*d,oxi_vk_chunk*chunk,uint64_t offset,char*host,uint64_t bytes,bool up,oxi_event*done){
+oxi_vk_pin*pin=oxi_vk_find_pin(d,host,bytes);ox_status status=OX_OK;if(up)d->ahead.keeps=true;
 if(pin)
 status=oxi_vk_direct(d,chunk,offset,pin,host,bytes,up);
 else if(up)
@@ -26412,62 +26132,50 @@ ox_status status=OX_OK;if(after&&after->device!=self)status=oxi_event_wait(after
 if(bytes==0||status!=OX_OK)return status;
 oxi_vk_enter(d);status=oxi_vk_check_open(d);if(status==OX_OK)status=oxi_vk_flush(d);
 if(status==OX_OK&&after&&after->device==self)status=oxi_vk_wait_for(d,after);
-if(status==OX_OK&&to->device==from->device){
-oxi_vk_chunk*goal=(oxi_vk_chunk*)to->memory,*source=(oxi_vk_chunk*)from->memory;
-status=oxi_vk_copy_within(d,goal,to->offset,source,from->offset,bytes);
-if(status==OX_OK)*done=oxi_vk_event_of(d,goal);}else if(status==OX_OK){bool up=to->device==self;
-const oxi_place*there=up?to:from,*host=up?from:to;
-status=oxi_vk_begin_copy(d,(oxi_vk_chunk*)there->memory,there->offset,
+if(status==OX_OK&&to->device==from->device){oxi_vk_chunk*goal=(oxi_vk_chunk*)to->memory,*source=(oxi_vk_chunk*)from->memory;
+status=oxi_vk_copy_within(d,goal,to->offset,source,from->offset,bytes);if(status==OX_OK)*done=oxi_vk_event_of(d,goal);
+}else if(status==OX_OK){bool up=to->device==self;
+const oxi_place*there=up?to:from,*host=up?from:to;status=oxi_vk_begin_copy(d,(oxi_vk_chunk*)there->memory,there->offset,
 (char*)host->memory+host->offset,bytes,up,done);}
 oxi_lock_give(&d->lock);return status;}
-static ox_status oxi_vk_sync(ox_device*self){oxi_vk_device*d=(oxi_vk_device*)self;oxi_vk_enter(d);
-ox_status status=oxi_vk_check_open(d);if(status==OX_OK)status=oxi_vk_flush(d);
+static ox_status oxi_vk_sync(ox_device*self){oxi_vk_device*d=(oxi_vk_device*)self;oxi_vk_enter(d);ox_status status=oxi_vk_check_open(d);
+if(status==OX_OK)status=oxi_vk_flush(d);
 uint64_t fault_at=0;bool told=d->fault_told;if(status==OX_OK&&told)status=oxi_vk_ask_fault(d,&fault_at);
 if(status==OX_OK)status=oxi_vk_submit(d);
 if(status==OX_OK)status=oxi_vk_wait(d,d->serial);
 if(status==OX_OK&&told)status=oxi_vk_tell_fault(d,d->staging.mapped+fault_at);
 oxi_lock_give(&d->lock);return status;}
 /* >>vulkan/record/prerecorded.c */
-enum{OXI_VK_MAIL_BYTES=1<<20};static OXI_THREAD_LOCAL char oxi_vk_this_thread;
-static void oxi_vk_enter(oxi_vk_device*d){oxi_lock_take(&d->lock);
-if(d->ahead.recorder!=&oxi_vk_this_thread)
+enum{OXI_VK_MAIL_BYTES=1<<20};static OXI_THREAD_LOCAL char oxi_vk_this_thread;static void oxi_vk_enter(oxi_vk_device*d){
+oxi_lock_take(&d->lock);if(d->ahead.recorder!=&oxi_vk_this_thread)
 d->ahead.recorder=NULL;}
 static void oxi_vk_ahead_void(oxi_vk_device*d){if(!d->ahead.waiting)return;
 d->ahead.waiting=0;d->ahead.slot=NULL;if(d->ahead.keeps)return;
 for(int i=0;i<OXI_VK_FREQUENCIES;i++)d->turns[i].of[0]=NULL;
-d->rounded.of=NULL;d->sum_made.of=NULL;d->command_count=d->param_used=0;d->work=0;d->recorded=0;
-d->recording=false;d->ahead.gap=true;}
+d->rounded.of=NULL;d->sum_made.of=NULL;d->command_count=d->param_used=0;d->work=0;d->recorded=0;d->recording=false;d->ahead.gap=true;}
 static uint64_t oxi_vk_in_box(uint64_t bytes){return(bytes+OXI_VK_ALIGN-1)/OXI_VK_ALIGN*OXI_VK_ALIGN;}
-static uint64_t oxi_vk_box_up(const oxi_vk_device*d,const oxi_vk_box*box){
-return(uint64_t)(box-d->ahead.box)*(d->ahead.mail.bytes/2);}
-static uint64_t oxi_vk_box_fault(const oxi_vk_device*d,const oxi_vk_box*box){
-return oxi_vk_box_up(d,box)+oxi_vk_in_box(box->up);}
+static uint64_t oxi_vk_box_up(const oxi_vk_device*d,const oxi_vk_box*box){return(uint64_t)(box-d->ahead.box)*(d->ahead.mail.bytes/2);}
+static uint64_t oxi_vk_box_fault(const oxi_vk_device*d,const oxi_vk_box*box){return oxi_vk_box_up(d,box)+oxi_vk_in_box(box->up);}
 static uint64_t oxi_vk_box_down(const oxi_vk_device*d,const oxi_vk_box*box){
 return oxi_vk_box_fault(d,box)+oxi_vk_in_box(sizeof(oxi_vk_fault));}
-static oxi_vk_box*oxi_vk_next_box(oxi_vk_device*d,uint64_t up,uint64_t down){
-oxi_vk_box*box=&d->ahead.box[(d->ahead.number+1)&1];
+static oxi_vk_box*oxi_vk_next_box(oxi_vk_device*d,uint64_t up,uint64_t down){oxi_vk_box*box=&d->ahead.box[(d->ahead.number+1)&1];
 uint64_t room=oxi_vk_in_box(up)+oxi_vk_in_box(sizeof(oxi_vk_fault))+oxi_vk_in_box(down);
-bool small=d->ahead.mail.bytes<2*room;
-if(box->number||(small&&(d->ahead.box[0].number||d->ahead.box[1].number)))return NULL;
+bool small=d->ahead.mail.bytes<2*room;if(box->number||(small&&(d->ahead.box[0].number||d->ahead.box[1].number)))return NULL;
 if(oxi_vk_wait(d,small?d->serial:box->serial)!=OX_OK)return NULL;
 if(small){oxi_vk_host_buffer_drop(d,&d->ahead.mail);
-oxi_vk_forget_commands(d);const uint64_t least=OXI_VK_MAIL_BYTES;
-if(oxi_vk_host_buffer_make(d,2*room>least?2*room:least,
-VK_BUFFER_USAGE_TRANSFER_SRC_BIT|VK_BUFFER_USAGE_TRANSFER_DST_BIT,
-VK_MEMORY_PROPERTY_HOST_CACHED_BIT,&d->ahead.mail)!=OX_OK)
+oxi_vk_forget_commands(d);const uint64_t least=OXI_VK_MAIL_BYTES;if(oxi_vk_host_buffer_make(d,2*room>least?2*room:least,
+VK_BUFFER_USAGE_TRANSFER_SRC_BIT|VK_BUFFER_USAGE_TRANSFER_DST_BIT,VK_MEMORY_PROPERTY_HOST_CACHED_BIT,&d->ahead.mail)!=OX_OK)
 return NULL;
 memset(d->ahead.mail.mapped,0,(size_t)d->ahead.mail.bytes);}
 box->up=up;box->down=down;
 return box;}
-static ox_status oxi_vk_mail(oxi_vk_device*d,oxi_vk_chunk*chunk,uint64_t offset,uint64_t at,
-uint64_t bytes,bool up){const oxi_vk_use use=oxi_vk_use_of(chunk,up);
-VkBuffer mail=d->ahead.mail.buffer,block=chunk->block->buffer;uint64_t there=oxi_vk_chunk_at(chunk,offset);
-ox_status status=oxi_vk_touch(d,&use,1);if(status!=OX_OK)return status;
+static ox_status oxi_vk_mail(oxi_vk_device*d,oxi_vk_chunk*chunk,uint64_t offset,uint64_t at,uint64_t bytes,bool up){
+const oxi_vk_use use=oxi_vk_use_of(chunk,up);VkBuffer mail=d->ahead.mail.buffer,block=chunk->block->buffer;
+uint64_t there=oxi_vk_chunk_at(chunk,offset);ox_status status=oxi_vk_touch(d,&use,1);if(status!=OX_OK)return status;
 return up?oxi_vk_copy_region(d,mail,at,block,there,bytes):oxi_vk_copy_region(d,block,there,mail,at,bytes);}
-static bool oxi_vk_ahead_begin(ox_device*self,void*memory,size_t bytes,size_t out_bytes){
-oxi_vk_device*d=(oxi_vk_device*)self;oxi_vk_box*box=NULL;const bool clear=ox_error()==OX_OK;
-oxi_vk_enter(d);ox_status status=d->lost||!d->open||oxi_profiling()?OX_ERR_DEVICE:oxi_vk_flush(d);
-if(status==OX_OK)status=oxi_vk_submit(d);
+static bool oxi_vk_ahead_begin(ox_device*self,void*memory,size_t bytes,size_t out_bytes){oxi_vk_device*d=(oxi_vk_device*)self;
+oxi_vk_box*box=NULL;const bool clear=ox_error()==OX_OK;oxi_vk_enter(d);
+ox_status status=d->lost||!d->open||oxi_profiling()?OX_ERR_DEVICE:oxi_vk_flush(d);if(status==OX_OK)status=oxi_vk_submit(d);
 if(status==OX_OK)box=oxi_vk_next_box(d,bytes,out_bytes);
 if(box)status=oxi_vk_mail(d,(oxi_vk_chunk*)memory,0,oxi_vk_box_up(d,box),bytes,true);
 bool begun=box&&status==OX_OK;if(begun)d->ahead.recorder=&oxi_vk_this_thread;
@@ -26475,9 +26183,8 @@ d->ahead.keeps=false;oxi_lock_give(&d->lock);if(!begun&&clear)ox_error_clear();
 return begun;}
 static void oxi_vk_ahead_ready(oxi_vk_device*d){oxi_vk_slot*slot=oxi_vk_find_slot(d);
 if(oxi_vk_slot_is_over(d,slot)&&oxi_vk_ready_slot(d,slot)==OX_OK)d->ahead.slot=slot;}
-static int64_t oxi_vk_ahead_end(ox_device*self,const void*memory,size_t offset){
-oxi_vk_device*d=(oxi_vk_device*)self;int64_t number=d->ahead.number+1;
-oxi_vk_box*box=&d->ahead.box[number&1];oxi_vk_enter(d);ox_status status=oxi_vk_flush(d);
+static int64_t oxi_vk_ahead_end(ox_device*self,const void*memory,size_t offset){oxi_vk_device*d=(oxi_vk_device*)self;
+int64_t number=d->ahead.number+1;oxi_vk_box*box=&d->ahead.box[number&1];oxi_vk_enter(d);ox_status status=oxi_vk_flush(d);
 box->told=d->fault_told;if(status==OX_OK&&memory&&box->told)
 status=oxi_vk_mail(d,d->fault,0,oxi_vk_box_fault(d,box),sizeof(oxi_vk_fault),false);
 if(status==OX_OK&&memory)
@@ -26487,16 +26194,13 @@ if(!whole||!memory)oxi_vk_ahead_void(d);
 d->ahead.recorder=NULL;if(d->ahead.waiting)d->ahead.number=number;
 if(d->ahead.waiting)oxi_vk_ahead_ready(d);
 number=d->ahead.waiting;oxi_lock_give(&d->lock);return number;}
-static bool oxi_vk_ahead_start(ox_device*self,int64_t number,const void*data){
-oxi_vk_device*d=(oxi_vk_device*)self;oxi_vk_box*box=&d->ahead.box[number&1];oxi_vk_enter(d);
-bool there=number&&d->ahead.waiting==number&&!d->lost&&!oxi_profiling();if(there){
-memcpy(d->ahead.mail.mapped+oxi_vk_box_up(d,box),data,(size_t)box->up);
-d->counters.bytes_up+=(int64_t)box->up;d->ahead.waiting=0;(void)oxi_vk_submit(d);box->number=number;
-box->serial=d->serial;}
+static bool oxi_vk_ahead_start(ox_device*self,int64_t number,const void*data){oxi_vk_device*d=(oxi_vk_device*)self;
+oxi_vk_box*box=&d->ahead.box[number&1];oxi_vk_enter(d);bool there=number&&d->ahead.waiting==number&&!d->lost&&!oxi_profiling();if(there){
+memcpy(d->ahead.mail.mapped+oxi_vk_box_up(d,box),data,(size_t)box->up);d->counters.bytes_up+=(int64_t)box->up;d->ahead.waiting=0;
+(void)oxi_vk_submit(d);box->number=number;box->serial=d->serial;}
 oxi_lock_give(&d->lock);return there;}
-static ox_status oxi_vk_ahead_take(ox_device*self,int64_t number,void*out,const void**there){
-oxi_vk_device*d=(oxi_vk_device*)self;oxi_vk_box*box=&d->ahead.box[number&1];ox_status status=OX_OK;
-oxi_lock_take(&d->lock);if(out||there){
+static ox_status oxi_vk_ahead_take(ox_device*self,int64_t number,void*out,const void**there){oxi_vk_device*d=(oxi_vk_device*)self;
+oxi_vk_box*box=&d->ahead.box[number&1];ox_status status=OX_OK;oxi_lock_take(&d->lock);if(out||there){
 status=d->lost||!d->open?oxi_vk_check_open(d):oxi_vk_wait(d,box->serial);if(status==OX_OK&&box->told)
 status=oxi_vk_tell_fault(d,d->ahead.mail.mapped+oxi_vk_box_fault(d,box));
 const char*result=d->ahead.mail.mapped+oxi_vk_box_down(d,box);
@@ -26504,18 +26208,16 @@ if(status==OX_OK&&out)memcpy(out,result,(size_t)box->down);
 if(status==OX_OK&&there)*there=result;
 if(status==OX_OK)d->counters.bytes_down+=(int64_t)box->down;}
 box->number=0;oxi_lock_give(&d->lock);return status;}
-static const oxi_ahead oxi_vk_ahead_functions={oxi_vk_ahead_begin,oxi_vk_ahead_end,oxi_vk_ahead_start,
-oxi_vk_ahead_take};
+static const oxi_ahead oxi_vk_ahead_functions={oxi_vk_ahead_begin,oxi_vk_ahead_end,oxi_vk_ahead_start,oxi_vk_ahead_take};
 static void oxi_vk_ahead_stop(oxi_vk_device*d){oxi_vk_host_buffer_drop(d,&d->ahead.mail);}
 /* >>vulkan/driver/loader.c */
-static oxi_vk_device oxi_vk_devices[OXI_VK_DEVICES];static oxi_lock oxi_vk_open_lock;static struct{
-bool tried;PFN_vkGetInstanceProcAddr loader;VkInstance instance;oxi_vk_instance_functions vk;
-VkPhysicalDevice physical[OXI_VK_DEVICES];int count;char why[256];bool inherited;}oxi_vk_host;
-static PFN_vkGetInstanceProcAddr oxi_vk_system_loader(void){
+static oxi_vk_device oxi_vk_devices[OXI_VK_DEVICES];static oxi_lock oxi_vk_open_lock;static struct{bool tried;
+PFN_vkGetInstanceProcAddr loader;VkInstance instance;oxi_vk_instance_functions vk;VkPhysicalDevice physical[OXI_VK_DEVICES];int count;
+char why[256];bool inherited;}oxi_vk_host;static PFN_vkGetInstanceProcAddr oxi_vk_system_loader(void){
 if(!vkGetInstanceProcAddr&&volkInitialize()!=VK_SUCCESS)return NULL;
 return vkGetInstanceProcAddr;}
-static bool oxi_vk_load_global(PFN_vkGetInstanceProcAddr loader,oxi_vk_instance_functions*out){
-bool complete=true;memset(out,0,sizeof*out);out->vkGetInstanceProcAddr=loader;
+static bool oxi_vk_load_global(PFN_vkGetInstanceProcAddr loader,oxi_vk_instance_functions*out){bool complete=true;
+memset(out,0,sizeof*out);out->vkGetInstanceProcAddr=loader;
 #define OXI_GLOBAL(name)\
 out->vk##name=(PFN_vk##name)loader(NULL,"vk"#name);\
 complete=complete&&out->vk##name;
@@ -26537,8 +26239,7 @@ OXI_ROWS_OF_VULKAN_DRIVER_FUNCTIONS
 #undef OXI_INSTANCE
 #undef OXI_DEVICE
 return complete;}
-static bool oxi_vk_load_device(const oxi_vk_instance_functions*host,VkDevice device,
-oxi_vk_device_functions*out){bool complete=true;
+static bool oxi_vk_load_device(const oxi_vk_instance_functions*host,VkDevice device,oxi_vk_device_functions*out){bool complete=true;
 #define OXI_GLOBAL(name)
 #define OXI_INSTANCE(name)
 #define OXI_DEVICE(name)\
@@ -26549,16 +26250,12 @@ OXI_ROWS_OF_VULKAN_DRIVER_FUNCTIONS
 #undef OXI_INSTANCE
 #undef OXI_DEVICE
 return complete;}
-static const char*oxi_vk_type_name(VkPhysicalDeviceType type){switch(type){
-case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:return "discrete";
-case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:return "integrated";
-case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU:return "virtual";
+static const char*oxi_vk_type_name(VkPhysicalDeviceType type){switch(type){case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:return "discrete";
+case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:return "integrated";case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU:return "virtual";
 case VK_PHYSICAL_DEVICE_TYPE_CPU:return "software";default:return "other";}}
-static int oxi_vk_rank(VkPhysicalDevice physical){VkPhysicalDeviceProperties p;
-oxi_vk_host.vk.vkGetPhysicalDeviceProperties(physical,&p);switch(p.deviceType){
-case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:return 0;case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:return 1;
-case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU:return 2;case VK_PHYSICAL_DEVICE_TYPE_CPU:return 4;
-default:return 3;}}
+static int oxi_vk_rank(VkPhysicalDevice physical){VkPhysicalDeviceProperties p;oxi_vk_host.vk.vkGetPhysicalDeviceProperties(physical,&p);
+switch(p.deviceType){case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:return 0;case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:return 1;
+case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU:return 2;case VK_PHYSICAL_DEVICE_TYPE_CPU:return 4;default:return 3;}}
 static char oxi_vk_lower(char c){return c>='A'&&c<='Z'?(char)(c+32):c;}
 static bool oxi_vk_names(const char*name,const char*part){for(;*name;name++){size_t same=0;
 while(part[same]&&oxi_vk_lower(name[same])==oxi_vk_lower(part[same]))same++;
@@ -26567,11 +26264,9 @@ return false;}
 static int oxi_vk_find_named(const char*wanted){char*end=NULL;long number=strtol(wanted,&end,10);
 if(!*end)return number>=0&&number<oxi_vk_host.count?(int)number:-1;
 for(int i=0;i<oxi_vk_host.count;i++){VkPhysicalDeviceProperties p;
-oxi_vk_host.vk.vkGetPhysicalDeviceProperties(oxi_vk_host.physical[i],&p);
-if(oxi_vk_names(p.deviceName,wanted))return i;}
+oxi_vk_host.vk.vkGetPhysicalDeviceProperties(oxi_vk_host.physical[i],&p);if(oxi_vk_names(p.deviceName,wanted))return i;}
 return-1;}
-static void oxi_vk_sort_devices(void){VkPhysicalDevice*list=oxi_vk_host.physical;
-for(int i=1;i<oxi_vk_host.count;i++)
+static void oxi_vk_sort_devices(void){VkPhysicalDevice*list=oxi_vk_host.physical;for(int i=1;i<oxi_vk_host.count;i++)
 for(int j=i;j>0&&oxi_vk_rank(list[j])<oxi_vk_rank(list[j-1]);j--){VkPhysicalDevice swap=list[j];
 list[j]=list[j-1];list[j-1]=swap;}
 const char*wanted=getenv("OX_VULKAN_DEVICE");if(!wanted||!*wanted||oxi_vk_host.count==0)return;
@@ -26581,32 +26276,27 @@ oxi_vk_host.count=0;return;}
 VkPhysicalDevice chosen=list[at];for(int i=at;i>0;i--)list[i]=list[i-1];
 list[0]=chosen;}
 static const char*oxi_vk_make_instance(void){oxi_vk_instance_functions*vk=&oxi_vk_host.vk;
-PFN_vkGetInstanceProcAddr loader=oxi_vk_host.loader?oxi_vk_host.loader:oxi_vk_system_loader();
-uint32_t version=0;if(!loader)return "no Vulkan loader on this machine";
-if(!oxi_vk_load_global(loader,vk)||vk->vkEnumerateInstanceVersion(&version)!=VK_SUCCESS||
-version<VK_API_VERSION_1_1)
+PFN_vkGetInstanceProcAddr loader=oxi_vk_host.loader?oxi_vk_host.loader:oxi_vk_system_loader();uint32_t version=0;
+if(!loader)return "no Vulkan loader on this machine";
+if(!oxi_vk_load_global(loader,vk)||vk->vkEnumerateInstanceVersion(&version)!=VK_SUCCESS||version<VK_API_VERSION_1_1)
 return "the Vulkan loader of this machine is older than 1.1";
-VkApplicationInfo application;VkInstanceCreateInfo info;memset(&application,0,sizeof application);
-memset(&info,0,sizeof info);application.sType=VK_STRUCTURE_TYPE_APPLICATION_INFO;
-application.pEngineName="OxTorch";application.apiVersion=VK_API_VERSION_1_3;
+VkApplicationInfo application;VkInstanceCreateInfo info;memset(&application,0,sizeof application);memset(&info,0,sizeof info);
+application.sType=VK_STRUCTURE_TYPE_APPLICATION_INFO;application.pEngineName="OxTorch";application.apiVersion=VK_API_VERSION_1_3;
 info.sType=VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;info.pApplicationInfo=&application;
-VkResult result=vk->vkCreateInstance(&info,NULL,&oxi_vk_host.instance);
-if(result!=VK_SUCCESS)oxi_vk_host.instance=VK_NULL_HANDLE;
+VkResult result=vk->vkCreateInstance(&info,NULL,&oxi_vk_host.instance);if(result!=VK_SUCCESS)oxi_vk_host.instance=VK_NULL_HANDLE;
 if(result==VK_ERROR_INCOMPATIBLE_DRIVER)return "no Vulkan driver on this machine";
 if(result==VK_ERROR_LAYER_NOT_PRESENT)return "a layer that VK_INSTANCE_LAYERS names is missing";
 if(result!=VK_SUCCESS)return "the Vulkan loader failed";
 return oxi_vk_load_instance(oxi_vk_host.instance,vk)?NULL:"the Vulkan loader lacks functions of 1.1";}
 static void oxi_vk_forget_instance(void){if(oxi_vk_host.inherited)return;
-PFN_vkGetInstanceProcAddr loader=oxi_vk_host.loader;
-if(oxi_vk_host.instance&&oxi_vk_host.vk.vkDestroyInstance)
+PFN_vkGetInstanceProcAddr loader=oxi_vk_host.loader;if(oxi_vk_host.instance&&oxi_vk_host.vk.vkDestroyInstance)
 oxi_vk_host.vk.vkDestroyInstance(oxi_vk_host.instance,NULL);
 memset(&oxi_vk_host,0,sizeof oxi_vk_host);oxi_vk_host.loader=loader;}
-static void oxi_vk_in_child(void){
-bool used=oxi_vk_host.instance||oxi_atomic_load(&oxi_vk_open_lock.state)!=0;
+static void oxi_vk_in_child(void){bool used=oxi_vk_host.instance||oxi_atomic_load(&oxi_vk_open_lock.state)!=0;
 for(int i=0;i<OXI_VK_DEVICES;i++){oxi_vk_device*d=&oxi_vk_devices[i];
 if(!d->device)continue;
-used=d->inherited=true;d->open=d->lost=false;d->held_norm=d->held_rope=false;d->held_products=0;
-d->ahead.recorder=NULL;d->ahead.waiting=0;oxi_lock_give(&d->lock);}
+used=d->inherited=true;d->open=d->lost=false;d->held_norm=d->held_rope=false;d->held_products=0;d->ahead.recorder=NULL;
+d->ahead.waiting=0;oxi_lock_give(&d->lock);}
 if(used){oxi_vk_host.inherited=true;
 oxi_vk_host.count=0;(void)snprintf(oxi_vk_host.why,sizeof oxi_vk_host.why,
 "it was opened before a fork, by the parent process; a child cannot use it");}
@@ -26614,34 +26304,31 @@ oxi_lock_give(&oxi_vk_open_lock);}
 static void oxi_vk_look_again(void){if(oxi_vk_host.count==0)oxi_vk_forget_instance();
 oxi_vk_host.tried=false;oxi_vk_host.count=0;}
 static void oxi_vk_look_around(void){if(oxi_vk_host.tried||oxi_vk_host.inherited)return;
-oxi_on_fork(oxi_vk_in_child);oxi_vk_host.tried=true;
-const char*why=oxi_vk_host.instance?NULL:oxi_vk_make_instance();if(!why){uint32_t count=OXI_VK_DEVICES;
-VkResult result=
+oxi_on_fork(oxi_vk_in_child);oxi_vk_host.tried=true;const char*why=oxi_vk_host.instance?NULL:oxi_vk_make_instance();if(!why){
+uint32_t count=OXI_VK_DEVICES;VkResult result=
 oxi_vk_host.vk.vkEnumeratePhysicalDevices(oxi_vk_host.instance,&count,oxi_vk_host.physical);
 oxi_vk_host.count=result==VK_SUCCESS||result==VK_INCOMPLETE?(int)count:0;oxi_vk_sort_devices();
 if(oxi_vk_host.count==0)why="no Vulkan device on this machine";}
 if(why&&!oxi_vk_host.why[0])(void)snprintf(oxi_vk_host.why,sizeof oxi_vk_host.why,"%s",why);}
 /* >>vulkan/driver/capabilities.c */
-enum{OXI_VK_MATRIX_PROPERTIES=1000506001,OXI_VK_COMPONENT_F16=0,OXI_VK_COMPONENT_F32=1,
-OXI_VK_COMPONENT_BF16=1000141000,OXI_VK_SCOPE_SUBGROUP=3};
-typedef struct oxi_vk_feature{int32_t type;void*next;VkBool32 has[4];}oxi_vk_feature;
-typedef struct oxi_vk_extension{uint32_t caps;const char*name;uint32_t core;int32_t features;
-uint32_t wanted;}oxi_vk_extension;static const oxi_vk_extension oxi_vk_extensions[]={
+enum{OXI_VK_MATRIX_PROPERTIES=1000506001,OXI_VK_COMPONENT_F16=0,OXI_VK_COMPONENT_F32=1,OXI_VK_COMPONENT_BF16=1000141000,
+OXI_VK_SCOPE_SUBGROUP=3};
+typedef struct oxi_vk_feature{int32_t type;void*next;VkBool32 has[4];}oxi_vk_feature;typedef struct oxi_vk_extension{uint32_t caps;
+const char*name;uint32_t core;int32_t features;uint32_t wanted;}oxi_vk_extension;static const oxi_vk_extension oxi_vk_extensions[]={
 {OX_VULKAN_CAP_F16|OX_VULKAN_CAP_COOPERATIVE,"VK_KHR_shader_float16_int8",VK_API_VERSION_1_2,1000082000,1},
-{OX_VULKAN_CAP_COOPERATIVE|OX_VULKAN_CAP_BF16,"VK_KHR_vulkan_memory_model",VK_API_VERSION_1_2,
-1000211000,3},{OX_VULKAN_CAP_COOPERATIVE|OX_VULKAN_CAP_BF16,"VK_KHR_cooperative_matrix",0,1000506000,1},
+{OX_VULKAN_CAP_COOPERATIVE|OX_VULKAN_CAP_BF16,"VK_KHR_vulkan_memory_model",VK_API_VERSION_1_2,1000211000,3},
+{OX_VULKAN_CAP_COOPERATIVE|OX_VULKAN_CAP_BF16,"VK_KHR_cooperative_matrix",0,1000506000,1},
 {OX_VULKAN_CAP_COOPERATIVE|OX_VULKAN_CAP_BF16,"VK_KHR_16bit_storage",VK_API_VERSION_1_1,1000083000,1},
 {OX_VULKAN_CAP_BF16,"VK_KHR_shader_bfloat16",0,1000141000,5},
 {OX_VULKAN_CAP_DOT,"VK_KHR_shader_integer_dot_product",VK_API_VERSION_1_3,1000280000,1},
 {OX_VULKAN_CAP_SIZES,"VK_EXT_subgroup_size_control",VK_API_VERSION_1_3,1000225002,3},
-{OX_VULKAN_CAP_HOST_MEMORY,"VK_EXT_external_memory_host",0,0,0},
-{OX_VULKAN_CAP_BUDGET,"VK_EXT_memory_budget",0,0,0},
+{OX_VULKAN_CAP_HOST_MEMORY,"VK_EXT_external_memory_host",0,0,0},{OX_VULKAN_CAP_BUDGET,"VK_EXT_memory_budget",0,0,0},
 {OX_VULKAN_CAP_PRIORITY,"VK_EXT_memory_priority",0,1000238000,1},
 {OX_VULKAN_CAP_SUBNORMALS,"VK_KHR_shader_float_controls",VK_API_VERSION_1_2,0,0},
 {OX_VULKAN_CAP_TRANSFER,"VK_KHR_timeline_semaphore",VK_API_VERSION_1_2,1000207000,1},};
 enum{OXI_VK_EXTENSION_COUNT=(int)(sizeof oxi_vk_extensions/sizeof*oxi_vk_extensions)};
-static ox_status oxi_vk_allowed_caps(const oxi_vk_device*d,uint32_t*allowed){static const struct{
-const char*name;uint32_t bit;}known[]={{"baseline",0},
+static ox_status oxi_vk_allowed_caps(const oxi_vk_device*d,uint32_t*allowed){static const struct{const char*name;uint32_t bit;
+}known[]={{"baseline",0},
 #define OXI_X(name,bit,text){text,name},
 OX_VULKAN_CAP_LIST(OXI_X)
 #undef OXI_X
@@ -26651,24 +26338,21 @@ size_t length=strcspn(at,","),i=0;while(i<sizeof known/sizeof*known&&
 (strlen(known[i].name)!=length||strncmp(known[i].name,at,length)!=0))
 i++;
 if(i==sizeof known/sizeof*known)
-return oxi_fail(OX_ERR_ARG,"%s: OX_VULKAN_CAPS: \"%.*s\" is none of \"baseline\"%s",
-d->device_name,(int)(length<64?length:64),at,
+return oxi_fail(OX_ERR_ARG,"%s: OX_VULKAN_CAPS: \"%.*s\" is none of \"baseline\"%s",d->device_name,(int)(length<64?length:64),at,
 #define OXI_X(name,bit,text)", \"" text "\""
 OX_VULKAN_CAP_LIST(OXI_X)
 #undef OXI_X
 );
 *allowed|=known[i].bit;at+=length+(at[length]==',');}
 return OX_OK;}
-static bool oxi_vk_has_extension(const VkExtensionProperties*list,uint32_t count,const char*name){
-for(uint32_t i=0;i<count;i++)
+static bool oxi_vk_has_extension(const VkExtensionProperties*list,uint32_t count,const char*name){for(uint32_t i=0;i<count;i++)
 if(strcmp(list[i].extensionName,name)==0)return true;
 return false;}
 static uint32_t oxi_vk_found_caps(const oxi_vk_device*d,const VkExtensionProperties*list,uint32_t count){
 oxi_vk_feature features[OXI_VK_EXTENSION_COUNT];VkPhysicalDeviceFeatures2 all;uint32_t missing=0,any=0;
-memset(features,0,sizeof features);memset(&all,0,sizeof all);
-all.sType=VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;for(int i=0;i<OXI_VK_EXTENSION_COUNT;i++){
-const oxi_vk_extension*x=&oxi_vk_extensions[i];bool core=x->core&&d->api_version>=x->core;any|=x->caps;
-if(!core&&!oxi_vk_has_extension(list,count,x->name))
+memset(features,0,sizeof features);memset(&all,0,sizeof all);all.sType=VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+for(int i=0;i<OXI_VK_EXTENSION_COUNT;i++){const oxi_vk_extension*x=&oxi_vk_extensions[i];
+bool core=x->core&&d->api_version>=x->core;any|=x->caps;if(!core&&!oxi_vk_has_extension(list,count,x->name))
 missing|=x->caps;
 else if(x->features){features[i].type=x->features;
 features[i].next=all.pNext;all.pNext=&features[i];}}
@@ -26677,21 +26361,17 @@ for(int k=0;k<4;k++)
 if(oxi_vk_extensions[i].wanted>>k&1&&!features[i].has[k])
 missing|=oxi_vk_extensions[i].caps;
 return(any&~missing)|(all.features.shaderFloat64?(uint32_t)OX_VULKAN_CAP_F64:0u);}
-typedef struct oxi_vk_matrix{int32_t type;void*next;uint32_t m,n,k;int32_t a,b,c,result;VkBool32 saturates;
-int32_t scope;}oxi_vk_matrix;
-typedef VkResult(VKAPI_PTR*oxi_vk_list_matrices)(VkPhysicalDevice physical,uint32_t*count,
-oxi_vk_matrix*out);
+typedef struct oxi_vk_matrix{int32_t type;void*next;uint32_t m,n,k;int32_t a,b,c,result;VkBool32 saturates;int32_t scope;}oxi_vk_matrix;
+typedef VkResult(VKAPI_PTR*oxi_vk_list_matrices)(VkPhysicalDevice physical,uint32_t*count,oxi_vk_matrix*out);
 static uint32_t oxi_vk_matrix_side(const oxi_vk_device*d,int32_t component){
 oxi_vk_list_matrices list=(oxi_vk_list_matrices)d->host.vkGetInstanceProcAddr(
 d->instance,"vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR");
-oxi_vk_matrix found[64];uint32_t count=0,side=0;
-if(!list||list(d->physical,&count,NULL)!=VK_SUCCESS)return 0;
+oxi_vk_matrix found[64];uint32_t count=0,side=0;if(!list||list(d->physical,&count,NULL)!=VK_SUCCESS)return 0;
 if(count>64)count=64;
 memset(found,0,sizeof found);for(uint32_t i=0;i<count;i++)found[i].type=OXI_VK_MATRIX_PROPERTIES;
 VkResult result=list(d->physical,&count,found);if(result!=VK_SUCCESS&&result!=VK_INCOMPLETE)return 0;
 for(uint32_t i=0;i<count;i++){const oxi_vk_matrix*x=&found[i];
-bool square=x->m==x->n&&x->n==x->k&&(x->m==16||x->m==8);
-bool sums=x->c==OXI_VK_COMPONENT_F32&&x->result==OXI_VK_COMPONENT_F32;
+bool square=x->m==x->n&&x->n==x->k&&(x->m==16||x->m==8);bool sums=x->c==OXI_VK_COMPONENT_F32&&x->result==OXI_VK_COMPONENT_F32;
 if(square&&sums&&x->a==component&&x->b==component&&x->scope==OXI_VK_SCOPE_SUBGROUP&&x->m>side)
 side=x->m;}
 return side;}
@@ -26708,8 +26388,7 @@ d->host.vkGetPhysicalDeviceQueueFamilyProperties(d->physical,count,NULL);
 VkQueueFamilyProperties*list=(VkQueueFamilyProperties*)oxi_calloc(*count?*count:1,sizeof*list);
 if(list)d->host.vkGetPhysicalDeviceQueueFamilyProperties(d->physical,count,list);
 return list;}
-static ox_status oxi_vk_choose_families(oxi_vk_device*d){uint32_t count=0,room;
-int compute=d->shared?(int)d->queue_family:-1,transfer=-1;
+static ox_status oxi_vk_choose_families(oxi_vk_device*d){uint32_t count=0,room;int compute=d->shared?(int)d->queue_family:-1,transfer=-1;
 VkQueueFamilyProperties*list=oxi_vk_list_families(d,&count);if(!list)return OX_ERR_NOMEM;
 room=count?count:1;for(int i=0;i<(int)count&&!d->shared;i++){VkQueueFlags flags=list[i].queueFlags;
 bool graphics=flags&VK_QUEUE_GRAPHICS_BIT;if(flags&VK_QUEUE_COMPUTE_BIT&&(compute<0||!graphics))compute=i;
@@ -26720,32 +26399,26 @@ d->base.times_calls=fits&&d->limits.timestampPeriod>0&&list[compute].timestampVa
 bool two=transfer>=0&&list[transfer].queueCount>=OXI_VK_DIRECTIONS;oxi_free(list,room*sizeof*list);
 if(!fits)return oxi_fail(OX_ERR_DEVICE,"%s: %s cannot compute",d->device_name,d->model);
 d->queue_family=(uint32_t)compute;if(transfer<0)d->caps&=~(uint32_t)OX_VULKAN_CAP_TRANSFER;
-d->transfer_family=(uint32_t)(transfer<0?compute:transfer);d->transfer_queues=two?OXI_VK_DIRECTIONS:1;
-return OX_OK;}
+d->transfer_family=(uint32_t)(transfer<0?compute:transfer);d->transfer_queues=two?OXI_VK_DIRECTIONS:1;return OX_OK;}
 static void oxi_vk_learn_facts(oxi_vk_device*d,const VkExtensionProperties*list,uint32_t count){
-VkPhysicalDeviceSubgroupProperties subgroup;VkPhysicalDeviceIDProperties names;
-VkPhysicalDeviceDriverProperties driver;VkPhysicalDeviceSubgroupSizeControlPropertiesEXT sizes;
-VkPhysicalDeviceFloatControlsPropertiesKHR floats;VkPhysicalDeviceProperties2 all;
-memset(&floats,0,sizeof floats);memset(&sizes,0,sizeof sizes);memset(&subgroup,0,sizeof subgroup);
-memset(&names,0,sizeof names);memset(&driver,0,sizeof driver);memset(&all,0,sizeof all);
-all.sType=VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;all.pNext=&subgroup;
+VkPhysicalDeviceSubgroupProperties subgroup;VkPhysicalDeviceIDProperties names;VkPhysicalDeviceDriverProperties driver;
+VkPhysicalDeviceSubgroupSizeControlPropertiesEXT sizes;VkPhysicalDeviceFloatControlsPropertiesKHR floats;VkPhysicalDeviceProperties2 all;
+memset(&floats,0,sizeof floats);memset(&sizes,0,sizeof sizes);memset(&subgroup,0,sizeof subgroup);memset(&names,0,sizeof names);
+memset(&driver,0,sizeof driver);memset(&all,0,sizeof all);all.sType=VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;all.pNext=&subgroup;
 subgroup.sType=VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES;
 if(oxi_vk_has_extension(list,count,VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME))subgroup.pNext=&driver;
-sizes.sType=VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES_EXT;
-sizes.pNext=subgroup.pNext;if(oxi_vk_has_extension(list,count,VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME))
+sizes.sType=VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES_EXT;sizes.pNext=subgroup.pNext;
+if(oxi_vk_has_extension(list,count,VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME))
 subgroup.pNext=&sizes;
 floats.sType=VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES_KHR;floats.pNext=subgroup.pNext;
 if(oxi_vk_has_extension(list,count,VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME))
 subgroup.pNext=&floats;
-driver.sType=VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES;
-names.sType=VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES;names.pNext=subgroup.pNext;
-subgroup.pNext=&names;d->host.vkGetPhysicalDeviceProperties2(d->physical,&all);
+driver.sType=VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES;names.sType=VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES;
+names.pNext=subgroup.pNext;subgroup.pNext=&names;d->host.vkGetPhysicalDeviceProperties2(d->physical,&all);
 d->limits=all.properties.limits;d->api_version=all.properties.apiVersion;d->type=all.properties.deviceType;
-d->subgroup_size=subgroup.subgroupSize;d->subgroup_stages=subgroup.supportedStages;
-d->sized_stages=sizes.requiredSubgroupSizeStages;d->subgroups_most=sizes.maxComputeWorkgroupSubgroups;
-memcpy(d->base.uuid,names.deviceUUID,sizeof d->base.uuid);
-d->keeps_subnormals=floats.shaderDenormPreserveFloat32;
-(void)snprintf(d->model,sizeof d->model,"%.127s",all.properties.deviceName);
+d->subgroup_size=subgroup.subgroupSize;d->subgroup_stages=subgroup.supportedStages;d->sized_stages=sizes.requiredSubgroupSizeStages;
+d->subgroups_most=sizes.maxComputeWorkgroupSubgroups;memcpy(d->base.uuid,names.deviceUUID,sizeof d->base.uuid);
+d->keeps_subnormals=floats.shaderDenormPreserveFloat32;(void)snprintf(d->model,sizeof d->model,"%.127s",all.properties.deviceName);
 (void)snprintf(d->driver,sizeof d->driver,"%.60s %.60s",driver.driverName,driver.driverInfo);
 d->host.vkGetPhysicalDeviceMemoryProperties(d->physical,&d->memories);
 const VkSubgroupFeatureFlags both=VK_SUBGROUP_FEATURE_ARITHMETIC_BIT|VK_SUBGROUP_FEATURE_SHUFFLE_BIT;
@@ -26756,47 +26429,37 @@ return oxi_fail(OX_ERR_DEVICE,"%s: %s has Vulkan 1.0 only",d->device_name,d->mod
 if(d->limits.maxComputeWorkGroupInvocations<OXI_VK_THREADS||d->limits.maxComputeSharedMemorySize<16384||
 d->limits.maxPerStageDescriptorStorageBuffers<OXI_VK_BINDINGS)
 return oxi_fail(OX_ERR_DEVICE,"%s: %s has workgroups of %u, %u storage buffers: too few",
-d->device_name,d->model,d->limits.maxComputeWorkGroupInvocations,
-d->limits.maxPerStageDescriptorStorageBuffers);
+d->device_name,d->model,d->limits.maxComputeWorkGroupInvocations,d->limits.maxPerStageDescriptorStorageBuffers);
 return OX_OK;}
 static ox_status oxi_vk_learn(oxi_vk_device*d,uint32_t offered){uint32_t count=0,room,allowed=0;
 d->host.vkEnumerateDeviceExtensionProperties(d->physical,NULL,&count,NULL);room=count?count:1;
-VkExtensionProperties*list=(VkExtensionProperties*)oxi_calloc(room,sizeof*list);
-if(!list)return OX_ERR_NOMEM;
-d->host.vkEnumerateDeviceExtensionProperties(d->physical,NULL,&count,list);d->caps=0;
-oxi_vk_learn_facts(d,list,count);ox_status status=oxi_vk_check_limits(d);
-if(status==OX_OK)status=oxi_vk_allowed_caps(d,&allowed);
+VkExtensionProperties*list=(VkExtensionProperties*)oxi_calloc(room,sizeof*list);if(!list)return OX_ERR_NOMEM;
+d->host.vkEnumerateDeviceExtensionProperties(d->physical,NULL,&count,list);d->caps=0;oxi_vk_learn_facts(d,list,count);
+ox_status status=oxi_vk_check_limits(d);if(status==OX_OK)status=oxi_vk_allowed_caps(d,&allowed);
 if(status==OX_OK){d->caps=(d->caps|oxi_vk_found_caps(d,list,count))&allowed&offered;
-d->caps=oxi_vk_usable_matrices(d,d->caps);
-if(!(d->sized_stages&VK_SHADER_STAGE_COMPUTE_BIT))d->caps&=~(uint32_t)OX_VULKAN_CAP_SIZES;
+d->caps=oxi_vk_usable_matrices(d,d->caps);if(!(d->sized_stages&VK_SHADER_STAGE_COMPUTE_BIT))d->caps&=~(uint32_t)OX_VULKAN_CAP_SIZES;
 if(!d->keeps_subnormals)d->caps&=~(uint32_t)OX_VULKAN_CAP_SUBNORMALS;
 status=oxi_vk_choose_families(d);}
 oxi_free(list,room*sizeof*list);return status;}
-static uint32_t oxi_vk_ask_extensions(const oxi_vk_device*d,oxi_vk_feature*features,const char**names,
-VkDeviceCreateInfo*info){uint32_t count=0;
-for(int i=0;i<OXI_VK_EXTENSION_COUNT;i++){const oxi_vk_extension*x=&oxi_vk_extensions[i];
+static uint32_t oxi_vk_ask_extensions(const oxi_vk_device*d,oxi_vk_feature*features,const char**names,VkDeviceCreateInfo*info){
+uint32_t count=0;for(int i=0;i<OXI_VK_EXTENSION_COUNT;i++){const oxi_vk_extension*x=&oxi_vk_extensions[i];
 if(!(d->caps&x->caps))continue;
 if(!x->core||d->api_version<x->core)names[count++]=x->name;
 if(!x->features)continue;
-memset(&features[i],0,sizeof features[i]);features[i].type=x->features;
-features[i].next=(void*)(uintptr_t)info->pNext;info->pNext=&features[i];
-for(int k=0;k<4;k++)features[i].has[k]=x->wanted>>k&1;}
+memset(&features[i],0,sizeof features[i]);features[i].type=x->features;features[i].next=(void*)(uintptr_t)info->pNext;
+info->pNext=&features[i];for(int k=0;k<4;k++)features[i].has[k]=x->wanted>>k&1;}
 return count;}
 static ox_status oxi_vk_make_device(oxi_vk_device*d){const float priority[OXI_VK_DIRECTIONS]={1,1};
-const char*names[OXI_VK_EXTENSION_COUNT];oxi_vk_feature features[OXI_VK_EXTENSION_COUNT];
-VkPhysicalDeviceFeatures core;VkDeviceQueueCreateInfo queue[2];VkDeviceCreateInfo info;
-ox_status status=oxi_vk_learn(d,~(uint32_t)0);if(status!=OX_OK)return status;
+const char*names[OXI_VK_EXTENSION_COUNT];oxi_vk_feature features[OXI_VK_EXTENSION_COUNT];VkPhysicalDeviceFeatures core;
+VkDeviceQueueCreateInfo queue[2];VkDeviceCreateInfo info;ox_status status=oxi_vk_learn(d,~(uint32_t)0);if(status!=OX_OK)return status;
 memset(&core,0,sizeof core);memset(queue,0,sizeof queue);memset(&info,0,sizeof info);for(int i=0;i<2;i++){
-queue[i].sType=VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
-queue[i].queueFamilyIndex=i?d->transfer_family:d->queue_family;queue[i].queueCount=i?d->transfer_queues:1;
-queue[i].pQueuePriorities=priority;}
-info.sType=VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
-info.queueCreateInfoCount=d->caps&OX_VULKAN_CAP_TRANSFER?2:1;info.pQueueCreateInfos=queue;
-core.shaderFloat64=(d->caps&OX_VULKAN_CAP_F64)!=0;info.pEnabledFeatures=&core;
-info.enabledExtensionCount=oxi_vk_ask_extensions(d,features,names,&info);
-info.ppEnabledExtensionNames=names;
-VkResult result=d->host.vkCreateDevice(d->physical,&info,NULL,&d->device);if(result!=VK_SUCCESS){
-d->device=VK_NULL_HANDLE;return oxi_vk_check(d,result,"opening the device");}
+queue[i].sType=VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;queue[i].queueFamilyIndex=i?d->transfer_family:d->queue_family;
+queue[i].queueCount=i?d->transfer_queues:1;queue[i].pQueuePriorities=priority;}
+info.sType=VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;info.queueCreateInfoCount=d->caps&OX_VULKAN_CAP_TRANSFER?2:1;
+info.pQueueCreateInfos=queue;core.shaderFloat64=(d->caps&OX_VULKAN_CAP_F64)!=0;info.pEnabledFeatures=&core;
+info.enabledExtensionCount=oxi_vk_ask_extensions(d,features,names,&info);info.ppEnabledExtensionNames=names;
+VkResult result=d->host.vkCreateDevice(d->physical,&info,NULL,&d->device);if(result!=VK_SUCCESS){d->device=VK_NULL_HANDLE;
+return oxi_vk_check(d,result,"opening the device");}
 if(!oxi_vk_load_device(&d->host,d->device,&d->vk))
 return oxi_fail(OX_ERR_DEVICE,"%s: %s lacks functions of Vulkan 1.1",d->device_name,d->model);
 d->vk.vkGetDeviceQueue(d->device,d->queue_family,0,&d->queue);
@@ -26807,25 +26470,21 @@ else
 d->transfer_queue[way]=d->transfer_queue[0];
 return OX_OK;}
 /* >>vulkan/driver/device_objects.c */
-static ox_status oxi_vk_make_layouts(oxi_vk_device*d){
-VkDescriptorSetLayoutBinding bindings[OXI_VK_BINDINGS];VkDescriptorSetLayoutCreateInfo info;
-memset(&info,0,sizeof info);memset(bindings,0,sizeof bindings);for(uint32_t i=0;i<OXI_VK_BINDINGS;i++){
-bindings[i].binding=i;bindings[i].descriptorType=VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
-bindings[i].descriptorCount=1;bindings[i].stageFlags=VK_SHADER_STAGE_COMPUTE_BIT;}
-info.sType=VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;info.bindingCount=OXI_VK_BINDINGS;
-info.pBindings=bindings;
-VkResult result=d->vk.vkCreateDescriptorSetLayout(d->device,&info,NULL,&d->buffer_layout);
-info.bindingCount=1;bindings[0].descriptorType=VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC;
-if(result==VK_SUCCESS)
+static ox_status oxi_vk_make_layouts(oxi_vk_device*d){VkDescriptorSetLayoutBinding bindings[OXI_VK_BINDINGS];
+VkDescriptorSetLayoutCreateInfo info;memset(&info,0,sizeof info);memset(bindings,0,sizeof bindings);
+for(uint32_t i=0;i<OXI_VK_BINDINGS;i++){bindings[i].binding=i;
+bindings[i].descriptorType=VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;bindings[i].descriptorCount=1;
+bindings[i].stageFlags=VK_SHADER_STAGE_COMPUTE_BIT;}
+info.sType=VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;info.bindingCount=OXI_VK_BINDINGS;info.pBindings=bindings;
+VkResult result=d->vk.vkCreateDescriptorSetLayout(d->device,&info,NULL,&d->buffer_layout);info.bindingCount=1;
+bindings[0].descriptorType=VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC;if(result==VK_SUCCESS)
 result=d->vk.vkCreateDescriptorSetLayout(d->device,&info,NULL,&d->param_layout);
-VkDescriptorSetLayout layouts[OXI_VK_DESCRIPTOR_SETS];VkPipelineLayoutCreateInfo layout;
-d->pushed_bytes=OXI_VK_PUSHED_LEAST;
+VkDescriptorSetLayout layouts[OXI_VK_DESCRIPTOR_SETS];VkPipelineLayoutCreateInfo layout;d->pushed_bytes=OXI_VK_PUSHED_LEAST;
 if(d->limits.maxPushConstantsSize>=OXI_VK_PUSHED_MOST)d->pushed_bytes=OXI_VK_PUSHED_MOST;
-const VkPushConstantRange pushed={VK_SHADER_STAGE_COMPUTE_BIT,0,d->pushed_bytes};
-memset(&layout,0,sizeof layout);layouts[OXI_VK_PARAM_SET]=d->param_layout;
-layouts[OXI_VK_BLOCK_SET]=d->buffer_layout;layout.sType=VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
-layout.setLayoutCount=OXI_VK_DESCRIPTOR_SETS;layout.pSetLayouts=layouts;layout.pushConstantRangeCount=1;
-layout.pPushConstantRanges=&pushed;
+const VkPushConstantRange pushed={VK_SHADER_STAGE_COMPUTE_BIT,0,d->pushed_bytes};memset(&layout,0,sizeof layout);
+layouts[OXI_VK_PARAM_SET]=d->param_layout;layouts[OXI_VK_BLOCK_SET]=d->buffer_layout;
+layout.sType=VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;layout.setLayoutCount=OXI_VK_DESCRIPTOR_SETS;layout.pSetLayouts=layouts;
+layout.pushConstantRangeCount=1;layout.pPushConstantRanges=&pushed;
 if(result==VK_SUCCESS)result=d->vk.vkCreatePipelineLayout(d->device,&layout,NULL,&d->layout);
 return oxi_vk_check(d,result,"layouts");}
 static ox_status oxi_vk_make_params(oxi_vk_device*d){ox_status status=
@@ -26833,55 +26492,44 @@ oxi_vk_host_buffer_make(d,OXI_VK_SLOTS*OXI_VK_PARAM_ROOM,VK_BUFFER_USAGE_UNIFORM
 VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,&d->params);
 if(status!=OX_OK)return status;
 d->noted_params=(char*)oxi_calloc(1,OXI_VK_PARAM_ROOM);if(!d->noted_params)return OX_ERR_NOMEM;
-VkDescriptorPoolSize size;VkDescriptorPoolCreateInfo pool;VkDescriptorSetAllocateInfo allocate;
-memset(&pool,0,sizeof pool);memset(&allocate,0,sizeof allocate);
-size.type=VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC;size.descriptorCount=1;
-pool.sType=VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;pool.maxSets=1;pool.poolSizeCount=1;
-pool.pPoolSizes=&size;VkResult result=d->vk.vkCreateDescriptorPool(d->device,&pool,NULL,&d->param_pool);
-allocate.sType=VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;allocate.descriptorPool=d->param_pool;
-allocate.descriptorSetCount=1;allocate.pSetLayouts=&d->param_layout;
-if(result==VK_SUCCESS)result=d->vk.vkAllocateDescriptorSets(d->device,&allocate,&d->param_set);
+VkDescriptorPoolSize size;VkDescriptorPoolCreateInfo pool;VkDescriptorSetAllocateInfo allocate;memset(&pool,0,sizeof pool);
+memset(&allocate,0,sizeof allocate);size.type=VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC;size.descriptorCount=1;
+pool.sType=VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;pool.maxSets=1;pool.poolSizeCount=1;pool.pPoolSizes=&size;
+VkResult result=d->vk.vkCreateDescriptorPool(d->device,&pool,NULL,&d->param_pool);
+allocate.sType=VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;allocate.descriptorPool=d->param_pool;allocate.descriptorSetCount=1;
+allocate.pSetLayouts=&d->param_layout;if(result==VK_SUCCESS)result=d->vk.vkAllocateDescriptorSets(d->device,&allocate,&d->param_set);
 if(result!=VK_SUCCESS)return oxi_vk_check(d,result,"descriptors");
-VkDescriptorBufferInfo buffer;VkWriteDescriptorSet write;memset(&write,0,sizeof write);
-buffer.buffer=d->params.buffer;buffer.offset=0;buffer.range=OXI_VK_PARAM_BYTES;
-write.sType=VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;write.dstSet=d->param_set;write.descriptorCount=1;
+VkDescriptorBufferInfo buffer;VkWriteDescriptorSet write;memset(&write,0,sizeof write);buffer.buffer=d->params.buffer;buffer.offset=0;
+buffer.range=OXI_VK_PARAM_BYTES;write.sType=VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;write.dstSet=d->param_set;write.descriptorCount=1;
 write.descriptorType=VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC;write.pBufferInfo=&buffer;
 d->vk.vkUpdateDescriptorSets(d->device,1,&write,0,NULL);return OX_OK;}
-static VkResult oxi_vk_make_commands(oxi_vk_device*d,uint32_t family,VkCommandPool*pool,
-VkCommandBuffer*commands){VkCommandPoolCreateInfo info;
-VkCommandBufferAllocateInfo allocate;memset(&info,0,sizeof info);memset(&allocate,0,sizeof allocate);
-info.sType=VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;info.flags=VK_COMMAND_POOL_CREATE_TRANSIENT_BIT;
-info.queueFamilyIndex=family;VkResult result=d->vk.vkCreateCommandPool(d->device,&info,NULL,pool);
-if(result!=VK_SUCCESS)return result;
-allocate.sType=VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;allocate.commandPool=*pool;
-allocate.level=VK_COMMAND_BUFFER_LEVEL_PRIMARY;allocate.commandBufferCount=1;
-return d->vk.vkAllocateCommandBuffers(d->device,&allocate,commands);}
-static ox_status oxi_vk_make_slots(oxi_vk_device*d){VkResult result=VK_SUCCESS;
-for(int i=0;i<OXI_VK_SLOTS&&result==VK_SUCCESS;i++){VkFenceCreateInfo fence;
-memset(&fence,0,sizeof fence);fence.sType=VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
+static VkResult oxi_vk_make_commands(oxi_vk_device*d,uint32_t family,VkCommandPool*pool,VkCommandBuffer*commands){
+VkCommandPoolCreateInfo info;VkCommandBufferAllocateInfo allocate;memset(&info,0,sizeof info);memset(&allocate,0,sizeof allocate);
+info.sType=VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;info.flags=VK_COMMAND_POOL_CREATE_TRANSIENT_BIT;info.queueFamilyIndex=family;
+VkResult result=d->vk.vkCreateCommandPool(d->device,&info,NULL,pool);if(result!=VK_SUCCESS)return result;
+allocate.sType=VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;allocate.commandPool=*pool;allocate.level=VK_COMMAND_BUFFER_LEVEL_PRIMARY;
+allocate.commandBufferCount=1;return d->vk.vkAllocateCommandBuffers(d->device,&allocate,commands);}
+static ox_status oxi_vk_make_slots(oxi_vk_device*d){VkResult result=VK_SUCCESS;for(int i=0;i<OXI_VK_SLOTS&&result==VK_SUCCESS;i++){
+VkFenceCreateInfo fence;memset(&fence,0,sizeof fence);fence.sType=VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
 result=oxi_vk_make_commands(d,d->queue_family,&d->slot[i].pool,&d->slot[i].commands);
 if(result==VK_SUCCESS)result=d->vk.vkCreateFence(d->device,&fence,NULL,&d->slot[i].fence);}
 return oxi_vk_check(d,result,"command buffers");}
-static ox_status oxi_vk_make_cache(oxi_vk_device*d,const void*data,size_t bytes){
-VkPipelineCacheCreateInfo info;memset(&info,0,sizeof info);
-info.sType=VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;info.initialDataSize=bytes;info.pInitialData=data;
+static ox_status oxi_vk_make_cache(oxi_vk_device*d,const void*data,size_t bytes){VkPipelineCacheCreateInfo info;
+memset(&info,0,sizeof info);info.sType=VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;info.initialDataSize=bytes;info.pInitialData=data;
 return oxi_vk_check(d,d->vk.vkCreatePipelineCache(d->device,&info,NULL,&d->cache),"a pipeline cache");}
 static ox_status oxi_vk_start(oxi_vk_device*d){uint64_t most=d->limits.maxStorageBufferRange,local=0;
-int type=oxi_vk_memory_type(d,~(uint32_t)0,VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
-d->memory_type=type<0?0:(uint32_t)type;
+int type=oxi_vk_memory_type(d,~(uint32_t)0,VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);d->memory_type=type<0?0:(uint32_t)type;
 local=d->memories.memoryHeaps[d->memories.memoryTypes[d->memory_type].heapIndex].size;
-d->tensor_bytes_most=most/OXI_VK_ALIGN*OXI_VK_ALIGN;d->block_bytes=(uint64_t)(local>=(uint64_t)64<<30?4096
-:local>=(uint64_t)32<<30?1024:local>(uint64_t)4<<30?256:64)
+d->tensor_bytes_most=most/OXI_VK_ALIGN*OXI_VK_ALIGN;d->block_bytes=(uint64_t)(local>=(uint64_t)64<<30?4096:local>=(uint64_t)32<<30?1024
+:local>(uint64_t)4<<30?256:64)
 <<20;
 if(d->block_bytes>d->tensor_bytes_most)d->block_bytes=d->tensor_bytes_most;
-const uint32_t none=0;const char*blocks=getenv("OX_VULKAN_BLOCKS");
-d->apart=blocks&&strcmp(blocks,"apart")==0;d->epoch=1;d->batch=OXI_VK_FIRST_BATCH;oxi_vk_learn_import(d);
-ox_status status=oxi_vk_make_layouts(d);if(status==OX_OK)status=oxi_vk_make_params(d);
+const uint32_t none=0;const char*blocks=getenv("OX_VULKAN_BLOCKS");d->apart=blocks&&strcmp(blocks,"apart")==0;d->epoch=1;
+d->batch=OXI_VK_FIRST_BATCH;oxi_vk_learn_import(d);ox_status status=oxi_vk_make_layouts(d);if(status==OX_OK)status=oxi_vk_make_params(d);
 if(status==OX_OK)status=oxi_vk_make_slots(d);
 if(status==OX_OK)status=oxi_vk_make_cache(d,NULL,0);
 if(status==OX_OK)
-status=oxi_vk_host_buffer_make(d,OXI_VK_STAGES*OXI_VK_STAGE_BYTES,
-VK_BUFFER_USAGE_TRANSFER_SRC_BIT|VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+status=oxi_vk_host_buffer_make(d,OXI_VK_STAGES*OXI_VK_STAGE_BYTES,VK_BUFFER_USAGE_TRANSFER_SRC_BIT|VK_BUFFER_USAGE_TRANSFER_DST_BIT,
 VK_MEMORY_PROPERTY_HOST_CACHED_BIT,&d->staging);
 if(status==OX_OK)status=oxi_vk_carry_begin(d);
 if(status==OX_OK)d->fault=oxi_vk_chunk_alloc(d,OXI_VK_ALIGN);
@@ -26902,26 +26550,23 @@ oxi_vk_table_drop(&d->pipelines);for(int i=0;i<OXI_VK_SLOTS;i++)oxi_vk_time_stop
 for(int i=0;i<OXI_VK_SLOTS;i++){if(d->slot[i].fence)d->vk.vkDestroyFence(d->device,d->slot[i].fence,NULL);
 if(d->slot[i].pool)d->vk.vkDestroyCommandPool(d->device,d->slot[i].pool,NULL);}
 oxi_free(d->commands,d->command_room*sizeof*d->commands);oxi_free(d->noted_params,OXI_VK_PARAM_ROOM);
-oxi_free(d->noted,OXI_VK_STAMPS*sizeof*d->noted);
-if(d->cache)d->vk.vkDestroyPipelineCache(d->device,d->cache,NULL);
+oxi_free(d->noted,OXI_VK_STAMPS*sizeof*d->noted);if(d->cache)d->vk.vkDestroyPipelineCache(d->device,d->cache,NULL);
 if(d->param_pool)d->vk.vkDestroyDescriptorPool(d->device,d->param_pool,NULL);
 if(d->layout)d->vk.vkDestroyPipelineLayout(d->device,d->layout,NULL);
 if(d->param_layout)d->vk.vkDestroyDescriptorSetLayout(d->device,d->param_layout,NULL);
 if(d->buffer_layout)d->vk.vkDestroyDescriptorSetLayout(d->device,d->buffer_layout,NULL);
-oxi_vk_carry_stop(d);oxi_vk_ahead_stop(d);oxi_vk_host_buffer_drop(d,&d->params);
-oxi_vk_host_buffer_drop(d,&d->staging);if(!d->shared)d->vk.vkDestroyDevice(d->device,NULL);
+oxi_vk_carry_stop(d);oxi_vk_ahead_stop(d);oxi_vk_host_buffer_drop(d,&d->params);oxi_vk_host_buffer_drop(d,&d->staging);
+if(!d->shared)d->vk.vkDestroyDevice(d->device,NULL);
 d->device=VK_NULL_HANDLE;d->open=false;}
 /* >>vulkan/driver/cache.c */
 #ifndef OX_NO_STDIO
 typedef struct oxi_vk_cache_header{char magic[8];
 uint32_t vendor,device,driver,unused;
 uint64_t bytes,sum;uint8_t uuid[VK_UUID_SIZE];}oxi_vk_cache_header;enum{OXI_VK_CACHE_MOST=1<<30};
-static oxi_vk_cache_header oxi_vk_cache_header_of(const oxi_vk_device*d){VkPhysicalDeviceProperties p;
-oxi_vk_cache_header h;d->host.vkGetPhysicalDeviceProperties(d->physical,&p);memset(&h,0,sizeof h);
-memcpy(h.magic,"oxvkpc1",8);h.vendor=p.vendorID;
+static oxi_vk_cache_header oxi_vk_cache_header_of(const oxi_vk_device*d){VkPhysicalDeviceProperties p;oxi_vk_cache_header h;
+d->host.vkGetPhysicalDeviceProperties(d->physical,&p);memset(&h,0,sizeof h);memcpy(h.magic,"oxvkpc1",8);h.vendor=p.vendorID;
 h.device=p.deviceID;h.driver=p.driverVersion;memcpy(h.uuid,p.pipelineCacheUUID,sizeof h.uuid);return h;}
-static void*oxi_vk_read_cache(const oxi_vk_device*d,FILE*file,size_t*bytes){
-oxi_vk_cache_header found,ours=oxi_vk_cache_header_of(d);
+static void*oxi_vk_read_cache(const oxi_vk_device*d,FILE*file,size_t*bytes){oxi_vk_cache_header found,ours=oxi_vk_cache_header_of(d);
 if(fread(&found,sizeof found,1,file)!=1||found.bytes==0||found.bytes>OXI_VK_CACHE_MOST)
 return NULL;
 ours.bytes=found.bytes;ours.sum=found.sum;if(memcmp(&found,&ours,sizeof found)!=0)return NULL;
@@ -26929,26 +26574,21 @@ ours.bytes=found.bytes;ours.sum=found.sum;if(memcmp(&found,&ours,sizeof found)!=
 if(fread(data,1,*bytes,file)==*bytes&&fgetc(file)==EOF&&oxi_vk_hash(data,*bytes)==found.sum)
 return data;
 oxi_free(data,*bytes);return NULL;}
-static void oxi_vk_write_cache(const oxi_vk_device*d,const void*data,size_t bytes){
-oxi_vk_cache_header h=oxi_vk_cache_header_of(d);oxi_output output;h.bytes=bytes;
-h.sum=oxi_vk_hash(data,bytes);
+static void oxi_vk_write_cache(const oxi_vk_device*d,const void*data,size_t bytes){oxi_vk_cache_header h=oxi_vk_cache_header_of(d);
+oxi_output output;h.bytes=bytes;h.sum=oxi_vk_hash(data,bytes);
 if(oxi_output_open(&output,"vulkan_pipeline_cache",d->cache_path)!=OX_OK)return;
-oxi_output_write(&output,&h,sizeof h);oxi_output_write(&output,data,bytes);
-(void)oxi_output_finish(&output);(void)oxi_output_rename(&output);}
-static void oxi_vk_save_cache(oxi_vk_device*d){const bool clear=ox_error()==OX_OK;size_t bytes=0;
-if(!d->cache_path||d->lost)return;
+oxi_output_write(&output,&h,sizeof h);oxi_output_write(&output,data,bytes);(void)oxi_output_finish(&output);
+(void)oxi_output_rename(&output);}
+static void oxi_vk_save_cache(oxi_vk_device*d){const bool clear=ox_error()==OX_OK;size_t bytes=0;if(!d->cache_path||d->lost)return;
 if(d->vk.vkGetPipelineCacheData(d->device,d->cache,&bytes,NULL)!=VK_SUCCESS)return;
-void*data=oxi_try_alloc(bytes);size_t room=bytes;
-if(data&&d->vk.vkGetPipelineCacheData(d->device,d->cache,&bytes,data)==VK_SUCCESS)
+void*data=oxi_try_alloc(bytes);size_t room=bytes;if(data&&d->vk.vkGetPipelineCacheData(d->device,d->cache,&bytes,data)==VK_SUCCESS)
 oxi_vk_write_cache(d,data,bytes);
 oxi_free(data,room);if(clear)ox_error_clear();}
-static void oxi_vk_forget_cache_path(oxi_vk_device*d){
-if(d->cache_path)oxi_free(d->cache_path,strlen(d->cache_path)+1);
+static void oxi_vk_forget_cache_path(oxi_vk_device*d){if(d->cache_path)oxi_free(d->cache_path,strlen(d->cache_path)+1);
 d->cache_path=NULL;}
-static ox_status oxi_vk_load_cache(oxi_vk_device*d,const char*path){
-char*kept=(char*)oxi_alloc(strlen(path)+1);if(!kept)return OX_ERR_NOMEM;
-memcpy(kept,path,strlen(path)+1);oxi_vk_forget_cache_path(d);d->cache_path=kept;FILE*file=fopen(path,"rb");
-if(!file)return OX_OK;
+static ox_status oxi_vk_load_cache(oxi_vk_device*d,const char*path){char*kept=(char*)oxi_alloc(strlen(path)+1);
+if(!kept)return OX_ERR_NOMEM;
+memcpy(kept,path,strlen(path)+1);oxi_vk_forget_cache_path(d);d->cache_path=kept;FILE*file=fopen(path,"rb");if(!file)return OX_OK;
 size_t bytes=0;void*data=oxi_vk_read_cache(d,file,&bytes);(void)fclose(file);if(!data)return OX_OK;
 VkPipelineCache old=d->cache;bool clear=ox_error()==OX_OK;if(oxi_vk_make_cache(d,data,bytes)==OX_OK){
 d->vk.vkDestroyPipelineCache(d->device,old,NULL);}else{d->cache=old;
@@ -26958,39 +26598,31 @@ oxi_free(data,bytes);return OX_OK;}
 static void oxi_vk_save_cache(oxi_vk_device*d){(void)d;}
 static void oxi_vk_forget_cache_path(oxi_vk_device*d){(void)d;}
 static ox_status oxi_vk_load_cache(oxi_vk_device*d,const char*path){(void)path;
-return oxi_fail(OX_ERR_UNSUPPORTED,"vulkan_pipeline_cache: %s: no files in this build (OX_NO_STDIO)",
-d->device_name);}
+return oxi_fail(OX_ERR_UNSUPPORTED,"vulkan_pipeline_cache: %s: no files in this build (OX_NO_STDIO)",d->device_name);}
 #endif
 /* >>vulkan/ops/operand.c */
-enum{OXI_VK_ORIGIN=4096};static oxi_vk_chunk*oxi_vk_chunk_of(const ox_tensor*t){
-return(oxi_vk_chunk*)t->storage->data;}
+enum{OXI_VK_ORIGIN=4096};static oxi_vk_chunk*oxi_vk_chunk_of(const ox_tensor*t){return(oxi_vk_chunk*)t->storage->data;}
 static bool oxi_vk_is_here(const oxi_vk_device*d,const ox_tensor*t){return t->storage->device==&d->base;}
 static bool oxi_vk_is_software(const oxi_vk_device*d){return d->type==VK_PHYSICAL_DEVICE_TYPE_CPU;}
 static bool oxi_vk_is_immediate(const ox_tensor*t){return t->is_number&&t->storage->device->host;}
-static ox_tensor oxi_vk_number(ox_dtype dtype,void*value,ox_storage*storage){ox_tensor number;
-memset(storage,0,sizeof*storage);oxi_meta(&number,dtype,0,NULL);storage->device=ox_cpu();
-storage->data=value;number.storage=storage;number.is_number=true;return number;}
-static uint32_t oxi_vk_width(ox_dtype dtype){int64_t bytes=oxi_info(dtype)->block_bytes;
-return bytes==1?0:bytes==2?1:bytes==4?2:3;}
-static uint64_t oxi_vk_byte_at(const ox_tensor*t){
-return oxi_vk_chunk_of(t)->offset+oxi_byte_offset(t->dtype,t->offset);}
-static uint32_t oxi_vk_element_at(const ox_tensor*t){
-return(uint32_t)(oxi_vk_byte_at(t)>>oxi_vk_width(t->dtype));}
-static bool oxi_vk_same_memory(const ox_tensor*a,const ox_tensor*b){
-return oxi_vk_chunk_of(a)==oxi_vk_chunk_of(b)&&oxi_same_layout(a,b);}
-static bool oxi_vk_same_block(const ox_tensor*a,const ox_tensor*b){
-return oxi_vk_chunk_of(a)->block==oxi_vk_chunk_of(b)->block;}
+static ox_tensor oxi_vk_number(ox_dtype dtype,void*value,ox_storage*storage){ox_tensor number;memset(storage,0,sizeof*storage);
+oxi_meta(&number,dtype,0,NULL);storage->device=ox_cpu();storage->data=value;number.storage=storage;number.is_number=true;return number;}
+static uint32_t oxi_vk_width(ox_dtype dtype){int64_t bytes=oxi_info(dtype)->block_bytes;return bytes==1?0:bytes==2?1:bytes==4?2:3;}
+static uint64_t oxi_vk_byte_at(const ox_tensor*t){return oxi_vk_chunk_of(t)->offset+oxi_byte_offset(t->dtype,t->offset);}
+static uint32_t oxi_vk_element_at(const ox_tensor*t){return(uint32_t)(oxi_vk_byte_at(t)>>oxi_vk_width(t->dtype));}
+static bool oxi_vk_same_memory(const ox_tensor*a,const ox_tensor*b){return oxi_vk_chunk_of(a)==oxi_vk_chunk_of(b)&&oxi_same_layout(a,b);}
+static bool oxi_vk_same_block(const ox_tensor*a,const ox_tensor*b){return oxi_vk_chunk_of(a)->block==oxi_vk_chunk_of(b)->block;}
 static bool oxi_vk_fits(const ox_tensor*t){return ox_numel(t)<(int64_t)1<<32;}
 static bool oxi_vk_is_plain_f32(const ox_tensor*t){return t->dtype==OX_F32&&ox_is_contiguous(t);}
 static bool oxi_vk_is_quads(const ox_tensor*t){return oxi_vk_is_plain_f32(t)&&oxi_vk_element_at(t)%4==0;}
 static void oxi_vk_bind(oxi_vk_dispatch*dispatch,int binding,const ox_tensor*t,bool writes){
-dispatch->use[binding].chunk=oxi_vk_chunk_of(t);dispatch->use[binding].writes=writes;
-if(binding>=dispatch->uses)dispatch->uses=binding+1;}
+dispatch->use[binding].chunk=oxi_vk_chunk_of(t);dispatch->use[binding].writes=writes;if(binding>=dispatch->uses)dispatch->uses=binding+1;
+}
 static void oxi_vk_bind_open(oxi_vk_dispatch*dispatch,int from){for(int i=1;i<dispatch->uses;i++)
 if(!dispatch->use[i].chunk)dispatch->use[i].chunk=dispatch->use[from].chunk;}
 static void oxi_vk_bind_rest(oxi_vk_dispatch*dispatch){oxi_vk_bind_open(dispatch,0);}
-static bool oxi_vk_bind_blocks(oxi_vk_dispatch*dispatch,oxi_vk_chunk*const*chunk,int count,
-uint32_t*blocks){if(dispatch->uses<OXI_VK_BINDINGS)dispatch->uses=OXI_VK_BINDINGS;
+static bool oxi_vk_bind_blocks(oxi_vk_dispatch*dispatch,oxi_vk_chunk*const*chunk,int count,uint32_t*blocks){
+if(dispatch->uses<OXI_VK_BINDINGS)dispatch->uses=OXI_VK_BINDINGS;
 for(int i=0;i<count;i++){int at=0,open=OXI_VK_BINDINGS;
 if(!chunk[i])continue;
 for(;at<OXI_VK_BINDINGS;at++){const oxi_vk_chunk*bound=dispatch->use[at].chunk;
@@ -26999,63 +26631,52 @@ if(!bound&&at<open)open=at;}
 if(at==OXI_VK_BINDINGS&&(at=open)==OXI_VK_BINDINGS)return false;
 dispatch->use[at==open?at:dispatch->uses++].chunk=chunk[i];blocks[i/10]|=(uint32_t)at<<(3*(i%10));}
 return true;}
-static void oxi_vk_bind_fault(oxi_vk_device*d,oxi_vk_dispatch*dispatch,int binding){
-dispatch->use[binding].chunk=d->fault;dispatch->use[binding].writes=true;dispatch->uses=binding+1;
-oxi_vk_bind_rest(dispatch);d->fault_told=true;}
-static void oxi_vk_groups(oxi_vk_dispatch*dispatch,uint64_t groups){
-dispatch->groups[1]=(uint32_t)((groups+65534)/65535);dispatch->groups[0]=
-(uint32_t)(dispatch->groups[1]>1?(groups+dispatch->groups[1]-1)/dispatch->groups[1]:groups);
-dispatch->groups[2]=1;}
+static void oxi_vk_bind_fault(oxi_vk_device*d,oxi_vk_dispatch*dispatch,int binding){dispatch->use[binding].chunk=d->fault;
+dispatch->use[binding].writes=true;dispatch->uses=binding+1;oxi_vk_bind_rest(dispatch);d->fault_told=true;}
+static void oxi_vk_groups(oxi_vk_dispatch*dispatch,uint64_t groups){dispatch->groups[1]=(uint32_t)((groups+65534)/65535);
+dispatch->groups[0]=(uint32_t)(dispatch->groups[1]>1?(groups+dispatch->groups[1]-1)/dispatch->groups[1]:groups);dispatch->groups[2]=1;}
 static uint32_t oxi_vk_threads(oxi_vk_shader shader){return oxi_vk_shaders[shader].threads;}
-static void oxi_vk_invocations(oxi_vk_dispatch*dispatch,uint64_t count){
-uint64_t threads=oxi_vk_threads(dispatch->shader);oxi_vk_groups(dispatch,(count+threads-1)/threads);}
-static void oxi_vk_walk_add(oxi_walk*w,const ox_tensor*t){int64_t stride[OX_MAX_DIMS];
-int lead=w->ndim-t->ndim;for(int i=0;i<w->ndim;i++)
+static void oxi_vk_invocations(oxi_vk_dispatch*dispatch,uint64_t count){uint64_t threads=oxi_vk_threads(dispatch->shader);
+oxi_vk_groups(dispatch,(count+threads-1)/threads);}
+static void oxi_vk_walk_add(oxi_walk*w,const ox_tensor*t){int64_t stride[OX_MAX_DIMS];int lead=w->ndim-t->ndim;for(int i=0;i<w->ndim;i++)
 stride[i]=i<lead||(t->shape[i-lead]==1&&w->shape[i]!=1)?0:t->stride[i-lead];
-char*address=(char*)(uintptr_t)(OXI_VK_ORIGIN+oxi_vk_byte_at(t));
-oxi_walk_add_raw(w,address,(int64_t)1<<oxi_vk_width(t->dtype),stride);}
+char*address=(char*)(uintptr_t)(OXI_VK_ORIGIN+oxi_vk_byte_at(t));oxi_walk_add_raw(w,address,(int64_t)1<<oxi_vk_width(t->dtype),stride);}
 static uint32_t oxi_vk_walk_at(const oxi_walk*w,int operand){
 return(uint32_t)(((uint64_t)(uintptr_t)w->base[operand]-OXI_VK_ORIGIN)/(uint64_t)w->bytes[operand]);}
-static void oxi_vk_hold(oxi_vk_held_call*held,const oxi_call*call){held->call=*call;
-for(int i=0;i<call->in_count&&i<OXI_VK_HELD_IN;i++){held->in[i]=call->in[i];
-if(!call->in[i])continue;
-held->operand[i]=*call->in[i];held->storage[i]=*call->in[i]->storage;
-held->operand[i].storage=&held->storage[i];held->in[i]=&held->operand[i];}
-held->call.in=held->in;held->result=*call->out[0];held->result_storage=*call->out[0]->storage;
-held->result.storage=&held->result_storage;held->call.out[0]=&held->result;}
+static void oxi_vk_hold(oxi_vk_held_call*held,const oxi_call*call){held->call=*call;for(int i=0;i<call->in_count&&i<OXI_VK_HELD_IN;i++){
+held->in[i]=call->in[i];if(!call->in[i])continue;
+held->operand[i]=*call->in[i];held->storage[i]=*call->in[i]->storage;held->operand[i].storage=&held->storage[i];
+held->in[i]=&held->operand[i];}
+held->call.in=held->in;held->result=*call->out[0];held->result_storage=*call->out[0]->storage;held->result.storage=&held->result_storage;
+held->call.out[0]=&held->result;}
 static uint32_t oxi_vk_float_bits(double value){return oxi_bits_of_float((float)value);}
-static void oxi_vk_words_of(uint64_t value,uint32_t*words){words[0]=(uint32_t)value;
-words[1]=(uint32_t)(value>>32);}
+static void oxi_vk_words_of(uint64_t value,uint32_t*words){words[0]=(uint32_t)value;words[1]=(uint32_t)(value>>32);}
 static oxi_vk_chunk*oxi_vk_borrow(oxi_vk_device*d,ox_tensor*t,ox_storage*storage){
-oxi_vk_chunk*chunk=oxi_vk_chunk_alloc(d,(uint64_t)ox_nbytes(t));memset(storage,0,sizeof*storage);
-storage->data=chunk;storage->device=&d->base;t->storage=storage;return chunk;}
+oxi_vk_chunk*chunk=oxi_vk_chunk_alloc(d,(uint64_t)ox_nbytes(t));memset(storage,0,sizeof*storage);storage->data=chunk;
+storage->device=&d->base;t->storage=storage;return chunk;}
 /* >>vulkan/ops/map.c */
 static bool oxi_vk_map_reads(ox_dtype dtype){return dtype!=OX_F64&&dtype!=OX_C64&&!oxi_is_block(dtype);}
 static bool oxi_vk_has_mask(const oxi_call*call){return oxi_op_row_of(call->op)->flag==OXI_FLAG_MASKED;}
 static bool oxi_vk_is_copy(const oxi_call*call){return oxi_op_row_of(call->op)->family==OXI_FAMILY_COPY;}
-static ox_dtype oxi_vk_map_compute(const oxi_call*call){
-return oxi_vk_is_copy(call)?call->in[0]->dtype:oxi_compute_dtype(call);}
-static bool oxi_vk_map_moves(const oxi_call*call){ox_dtype to=call->out[0]->dtype;
-if(oxi_is_block(to))return false;
+static ox_dtype oxi_vk_map_compute(const oxi_call*call){return oxi_vk_is_copy(call)?call->in[0]->dtype:oxi_compute_dtype(call);}
+static bool oxi_vk_map_moves(const oxi_call*call){ox_dtype to=call->out[0]->dtype;if(oxi_is_block(to))return false;
 if(!(oxi_vk_is_copy(call)||oxi_vk_has_mask(call))||oxi_vk_map_compute(call)!=to)return false;
 for(int i=oxi_vk_has_mask(call);i<call->in_count;i++)
 if(call->in[i]->dtype!=to)return false;
 return true;}
-static uint32_t oxi_vk_map_lane(const oxi_call*call){
-return oxi_vk_map_moves(call)?(uint32_t)OXI_VK_LANE_RAW:(uint32_t)oxi_lane_of(oxi_vk_map_compute(call));}
+static uint32_t oxi_vk_map_lane(const oxi_call*call){return oxi_vk_map_moves(call)?(uint32_t)OXI_VK_LANE_RAW
+:(uint32_t)oxi_lane_of(oxi_vk_map_compute(call));}
 static bool oxi_vk_has_blocks(const oxi_call*call){for(int i=0;i<call->in_count;i++)
 if(oxi_is_block(call->in[i]->dtype))return true;
 return oxi_is_block(call->out[0]->dtype);}
-static bool oxi_vk_can_map_wide(const oxi_vk_device*d,const oxi_call*call){
-oxi_map_shader shader=oxi_map_row_of(call->op).shader;
+static bool oxi_vk_can_map_wide(const oxi_vk_device*d,const oxi_call*call){oxi_map_shader shader=oxi_map_row_of(call->op).shader;
 if(oxi_vk_has_blocks(call)||shader==OXI_MAP_SHADER_none)return false;
 return shader==OXI_MAP_SHADER_move||d->caps&OX_VULKAN_CAP_F64;}
 static bool oxi_vk_can_map(const oxi_vk_device*d,const oxi_call*call){ox_dtype to=call->out[0]->dtype;
 if(oxi_map_row_of(call->op).code<0||!oxi_vk_fits(call->out[0]))return false;
 if(oxi_vk_map_moves(call))return true;
 if(oxi_vk_is_copy(call))return!oxi_vk_has_blocks(call);
-uint32_t lane=oxi_vk_map_lane(call);
-if(lane==OXI_LANE_F64||lane==OXI_LANE_C64)return oxi_vk_can_map_wide(d,call);
+uint32_t lane=oxi_vk_map_lane(call);if(lane==OXI_LANE_F64||lane==OXI_LANE_C64)return oxi_vk_can_map_wide(d,call);
 if(!oxi_vk_map_reads(to))return false;
 if(lane==OXI_LANE_F32&&oxi_is_int(to))return false;
 for(int i=0;i<call->in_count;i++)
@@ -27063,27 +26684,24 @@ if(!oxi_vk_is_immediate(call->in[i])&&!oxi_vk_map_reads(call->in[i]->dtype))retu
 return true;}
 static void oxi_vk_double_words(double value,uint32_t*words){uint64_t bits;
 memcpy(&bits,&value,sizeof bits);oxi_vk_words_of(bits,words);}
-static ox_dtype oxi_vk_map_immediate(const ox_tensor*t,uint32_t lane,uint32_t*raw){
-const void*at=oxi_ptr(t);if(lane==OXI_VK_LANE_RAW||lane==OXI_LANE_C64){
-memcpy(raw,at,(size_t)oxi_info(t->dtype)->block_bytes);return t->dtype;}
+static ox_dtype oxi_vk_map_immediate(const ox_tensor*t,uint32_t lane,uint32_t*raw){const void*at=oxi_ptr(t);
+if(lane==OXI_VK_LANE_RAW||lane==OXI_LANE_C64){memcpy(raw,at,(size_t)oxi_info(t->dtype)->block_bytes);
+return t->dtype;}
 if(lane==OXI_LANE_F64){oxi_vk_double_words(oxi_element_to_f64(t->dtype,at),raw);
 return OX_F64;}
 if(oxi_info(t->dtype)->cls==OX_CLASS_FLOAT){raw[0]=oxi_vk_float_bits(oxi_element_to_f64(t->dtype,at));
 raw[1]=0;return OX_F32;}
-oxi_vk_words_of((uint64_t)oxi_element_to_i64(t->dtype,at),raw);
-return t->dtype==OX_BOOL?OX_BOOL:t->dtype==OX_U64?OX_U64:OX_I64;}
-static void oxi_vk_map_doubles(const double*f,oxi_vk_map_params*params){
-oxi_vk_double_words(f[0],params->whole[0]);
+oxi_vk_words_of((uint64_t)oxi_element_to_i64(t->dtype,at),raw);return t->dtype==OX_BOOL?OX_BOOL:t->dtype==OX_U64?OX_U64:OX_I64;}
+static void oxi_vk_map_doubles(const double*f,oxi_vk_map_params*params){oxi_vk_double_words(f[0],params->whole[0]);
 oxi_vk_double_words(f[1],params->whole[1]);
 oxi_vk_double_words(f[2],params->immediate[3]);}
 static void oxi_vk_map_whole(const oxi_call*call,const double*f,uint32_t lane,uint32_t(*words)[2]){
-oxi_attr_kind kind=oxi_op_row_of(call->op)->attributes()->kind;
-bool factor=kind==OXI_ATTR_SCALAR||kind==OXI_ATTR_FACTOR;for(int i=0;i<2;i++){
-uint64_t value=factor?oxi_to_u64_wrapped(f[i]):lane==OXI_LANE_U64?oxi_to_u64_saturated(f[i])
+oxi_attr_kind kind=oxi_op_row_of(call->op)->attributes()->kind;bool factor=kind==OXI_ATTR_SCALAR||kind==OXI_ATTR_FACTOR;
+for(int i=0;i<2;i++){uint64_t value=factor?oxi_to_u64_wrapped(f[i]):lane==OXI_LANE_U64?oxi_to_u64_saturated(f[i])
 :(uint64_t)oxi_to_i64_saturated(f[i]);
 oxi_vk_words_of(value,words[i]);}}
-static bool oxi_vk_map_packs(const oxi_walk*w){uint64_t first=(uint64_t)(uintptr_t)w->base[0];
-int64_t each=4/w->bytes[0];int last=w->ndim-1;if(each==0||first%4!=0||w->step[0]!=1)return false;
+static bool oxi_vk_map_packs(const oxi_walk*w){uint64_t first=(uint64_t)(uintptr_t)w->base[0];int64_t each=4/w->bytes[0];
+int last=w->ndim-1;if(each==0||first%4!=0||w->step[0]!=1)return false;
 for(int e=0;e<last;e++)
 if(w->stride[0][e]%each!=0)return false;
 return last==0||w->shape[last]%each==0;}
@@ -27096,8 +26714,7 @@ for(int e=0;e<last;e++)
 if(!*still&&w->stride[k][e]%4!=0)return false;
 return true;}
 static uint32_t oxi_vk_map_quads(const oxi_vk_device*d,const oxi_walk*w,const int*operand,int count){
-uint32_t still=0,flat=1,quads=oxi_vk_is_software(d)?1:OXI_VK_QUADS;int last=w->ndim-1;
-if(w->numel<4096)return 0;
+uint32_t still=0,flat=1,quads=oxi_vk_is_software(d)?1:OXI_VK_QUADS;int last=w->ndim-1;if(w->numel<4096)return 0;
 if(w->step[0]!=1||(w->ndim>1&&w->shape[last]%4!=0))return 0;
 for(int i=0;i<=count;i++){int k=i==0?0:operand[i-1];
 if(i>0&&k==0)continue;
@@ -27105,17 +26722,14 @@ bool stands=false;if(!oxi_walk_flat(w,k))flat=0;
 if(!oxi_vk_walks_quads(w,k,&stands))return 0;
 still|=(uint32_t)stands<<i;}
 return quads|still<<8|flat<<16;}
-static int oxi_vk_transposed_dim(const oxi_walk*w){int last=w->ndim-1;
-if(w->operands!=2||(w->bytes[0]!=4&&w->bytes[0]!=2))return-1;
+static int oxi_vk_transposed_dim(const oxi_walk*w){int last=w->ndim-1;if(w->operands!=2||(w->bytes[0]!=4&&w->bytes[0]!=2))return-1;
 if(w->step[0]!=1||w->step[1]==1)return-1;
 for(int e=0;e<last&&w->shape[last]>=OXI_VK_TILE/2;e++)
 if(w->stride[1][e]==1&&w->shape[e]>=OXI_VK_TILE/2)return e;
 return-1;}
-static ox_status oxi_vk_transpose(oxi_vk_device*d,const oxi_walk*w,int transposed,
-oxi_vk_dispatch*dispatch){oxi_vk_transpose_params params;
-int last=w->ndim-1;memset(&params,0,sizeof params);params.rows=(uint32_t)w->shape[transposed];
-params.columns=(uint32_t)w->shape[last];
-params.outer=(uint32_t)(w->numel/w->shape[transposed]/w->shape[last]);
+static ox_status oxi_vk_transpose(oxi_vk_device*d,const oxi_walk*w,int transposed,oxi_vk_dispatch*dispatch){
+oxi_vk_transpose_params params;int last=w->ndim-1;memset(&params,0,sizeof params);params.rows=(uint32_t)w->shape[transposed];
+params.columns=(uint32_t)w->shape[last];params.outer=(uint32_t)(w->numel/w->shape[transposed]/w->shape[last]);
 params.row_step=(uint32_t)w->stride[0][transposed];params.column_step=(uint32_t)w->stride[1][last];
 for(int k=0;k<2;k++)params.at[k]=oxi_vk_walk_at(w,k);
 for(int e=0;e<last;e++){if(e==transposed)continue;
@@ -27123,87 +26737,72 @@ for(int k=0;k<2;k++)params.stride[params.outer_dims][k]=(uint32_t)w->stride[k][e
 params.shape[params.outer_dims++]=(uint32_t)w->shape[e];}
 bool words=w->bytes[0]==2&&params.rows%2==0&&params.column_step%2==0&&params.at[1]%2==0;
 for(uint32_t e=0;e<params.outer_dims;e++)words=words&&params.stride[e][1]%2==0;
-const uint32_t reach=words?2*OXI_VK_TILE:OXI_VK_TILE;dispatch->shader=OXI_VK_SHADER_transpose;
-dispatch->special.transpose.words=words;dispatch->special.transpose.width=w->bytes[0]==2?1:2;
-dispatch->params=&params;dispatch->param_bytes=sizeof params;
+const uint32_t reach=words?2*OXI_VK_TILE:OXI_VK_TILE;dispatch->shader=OXI_VK_SHADER_transpose;dispatch->special.transpose.words=words;
+dispatch->special.transpose.width=w->bytes[0]==2?1:2;dispatch->params=&params;dispatch->param_bytes=sizeof params;
 uint64_t across=(params.columns+reach-1)/reach,down=(params.rows+reach-1)/reach;
 oxi_vk_groups(dispatch,across*down*params.outer);
 return oxi_vk_record(d,dispatch);}
-static oxi_vk_shader oxi_vk_map_shader(oxi_map_shader shader,uint32_t lane){
-if(shader==OXI_MAP_SHADER_move)return OXI_VK_SHADER_move;
+static oxi_vk_shader oxi_vk_map_shader(oxi_map_shader shader,uint32_t lane){if(shader==OXI_MAP_SHADER_move)return OXI_VK_SHADER_move;
 if(lane==OXI_LANE_I64||lane==OXI_LANE_U64)return OXI_VK_SHADER_map_integer;
 if(lane==OXI_LANE_F64||lane==OXI_LANE_C64)return OXI_VK_SHADER_map_double;
 return shader==OXI_MAP_SHADER_plain?OXI_VK_SHADER_map_plain:OXI_VK_SHADER_map_function;}
-typedef struct oxi_vk_map_job{oxi_vk_map_params params;oxi_vk_dispatch dispatch;oxi_walk walk;
-int operand[3];ox_dtype from[3];uint32_t lane,immediate;}oxi_vk_map_job;
-static void oxi_vk_map_operands(oxi_vk_map_job*job,const oxi_call*call){const ox_tensor*out=call->out[0];
-oxi_walk_begin(&job->walk,out->ndim,out->shape);oxi_vk_walk_add(&job->walk,out);
+typedef struct oxi_vk_map_job{oxi_vk_map_params params;oxi_vk_dispatch dispatch;oxi_walk walk;int operand[3];ox_dtype from[3];
+uint32_t lane,immediate;}oxi_vk_map_job;static void oxi_vk_map_operands(oxi_vk_map_job*job,const oxi_call*call){
+const ox_tensor*out=call->out[0];oxi_walk_begin(&job->walk,out->ndim,out->shape);oxi_vk_walk_add(&job->walk,out);
 oxi_vk_bind(&job->dispatch,0,out,true);for(int i=0;i<3;i++)job->from[i]=OX_F32;
 for(int i=0;i<call->in_count;i++){const ox_tensor*t=call->in[i];
 job->from[i]=t->dtype;if(oxi_vk_is_immediate(t)){bool mask=i==0&&oxi_vk_has_mask(call);
-job->from[i]=oxi_vk_map_immediate(t,mask?(uint32_t)OXI_VK_LANE_RAW:job->lane,job->params.immediate[i]);
-job->immediate|=2u<<i;continue;}
+job->from[i]=oxi_vk_map_immediate(t,mask?(uint32_t)OXI_VK_LANE_RAW:job->lane,job->params.immediate[i]);job->immediate|=2u<<i;continue;}
 job->operand[i]=job->walk.operands;oxi_vk_walk_add(&job->walk,t);oxi_vk_bind(&job->dispatch,1 +i,t,false);}
 oxi_vk_bind_rest(&job->dispatch);oxi_walk_ready(&job->walk,OXI_WALK_MEMORY_ORDER);}
-static void oxi_vk_map_fill(oxi_vk_map_job*job,const oxi_call*call,ox_dtype compute){
-const oxi_walk*w=&job->walk;oxi_vk_map_params*params=&job->params;double f[3]={0,0,0};
-params->n=(uint32_t)w->numel;params->ndim=(uint32_t)w->ndim;
-params->bits=8u*(uint32_t)oxi_info(compute)->block_bytes;oxi_attrs_numbers(call->op,&call->attr,f,3);
-for(int i=0;i<3;i++)params->f[i]=oxi_vk_float_bits(f[i]);
+static void oxi_vk_map_fill(oxi_vk_map_job*job,const oxi_call*call,ox_dtype compute){const oxi_walk*w=&job->walk;
+oxi_vk_map_params*params=&job->params;double f[3]={0,0,0};
+params->n=(uint32_t)w->numel;params->ndim=(uint32_t)w->ndim;params->bits=8u*(uint32_t)oxi_info(compute)->block_bytes;
+oxi_attrs_numbers(call->op,&call->attr,f,3);for(int i=0;i<3;i++)params->f[i]=oxi_vk_float_bits(f[i]);
 if(job->lane==OXI_LANE_F64||job->lane==OXI_LANE_C64)
 oxi_vk_map_doubles(f,params);
 else
 oxi_vk_map_whole(call,f,job->lane,params->whole);
 for(int k=0;k<4;k++){int place=k==0?0:job->operand[k-1];
 if(k>0&&place==0)continue;
-params->at[k]=oxi_vk_walk_at(w,place);
-for(int e=0;e<w->ndim;e++)params->stride[e][k]=(uint32_t)w->stride[place][e];}
+params->at[k]=oxi_vk_walk_at(w,place);for(int e=0;e<w->ndim;e++)params->stride[e][k]=(uint32_t)w->stride[place][e];}
 for(int e=0;e<w->ndim;e++)params->shape[e]=(uint32_t)w->shape[e];
 job->dispatch.params=params;job->dispatch.param_bytes=sizeof*params;}
-static ox_status oxi_vk_map(oxi_vk_device*d,const oxi_call*call){
-const ox_dtype compute=oxi_vk_map_compute(call),to=call->out[0]->dtype;oxi_vk_map_job job;
-memset(&job,0,sizeof job);job.lane=oxi_vk_map_lane(call);oxi_vk_map_operands(&job,call);
+static ox_status oxi_vk_map(oxi_vk_device*d,const oxi_call*call){const ox_dtype compute=oxi_vk_map_compute(call),to=call->out[0]->dtype;
+oxi_vk_map_job job;memset(&job,0,sizeof job);job.lane=oxi_vk_map_lane(call);oxi_vk_map_operands(&job,call);
 if(job.walk.numel==0)return OX_OK;
-bool copies=oxi_vk_is_copy(call)&&job.lane==OXI_VK_LANE_RAW;
-int transposed=copies?oxi_vk_transposed_dim(&job.walk):-1;
+bool copies=oxi_vk_is_copy(call)&&job.lane==OXI_VK_LANE_RAW;int transposed=copies?oxi_vk_transposed_dim(&job.walk):-1;
 if(transposed>=0)return oxi_vk_transpose(d,&job.walk,transposed,&job.dispatch);
-oxi_vk_map_fill(&job,call,compute);uint32_t width=oxi_vk_width(to);
-bool packed=width<2&&oxi_vk_map_packs(&job.walk);uint32_t each=packed?4u>>width:1;
-uint32_t quads=oxi_vk_map_quads(d,&job.walk,job.operand,call->in_count);if(quads)each=4*(quads&255);
+oxi_vk_map_fill(&job,call,compute);uint32_t width=oxi_vk_width(to);bool packed=width<2&&oxi_vk_map_packs(&job.walk);
+uint32_t each=packed?4u>>width:1;uint32_t quads=oxi_vk_map_quads(d,&job.walk,job.operand,call->in_count);if(quads)each=4*(quads&255);
 oxi_map_row row=oxi_map_row_of(call->op);job.dispatch.shader=oxi_vk_map_shader(row.shader,job.lane);
-oxi_vk_map_specials*special=&job.dispatch.special.map;special->op=(uint32_t)row.code;
-special->lane=job.lane;special->to=(uint32_t)to;for(int i=0;i<3;i++)special->from[i]=(uint32_t)job.from[i];
-special->packed=packed&&!quads;special->immediate=job.immediate;special->compute=(uint32_t)compute;
-special->each=quads?1:each;special->count=(uint32_t)call->in_count;special->quads=quads;
-oxi_vk_invocations(&job.dispatch,((uint64_t)job.walk.numel+each-1)/each);
+oxi_vk_map_specials*special=&job.dispatch.special.map;special->op=(uint32_t)row.code;special->lane=job.lane;special->to=(uint32_t)to;
+for(int i=0;i<3;i++)special->from[i]=(uint32_t)job.from[i];
+special->packed=packed&&!quads;special->immediate=job.immediate;special->compute=(uint32_t)compute;special->each=quads?1:each;
+special->count=(uint32_t)call->in_count;special->quads=quads;oxi_vk_invocations(&job.dispatch,((uint64_t)job.walk.numel+each-1)/each);
 return oxi_vk_record(d,&job.dispatch);}
 /* >>vulkan/ops/chain.c */
 enum{OXI_VK_CHAIN_TENSORS=OXI_CHAIN_OPERANDS+OXI_MAX_OUT};
 static uint32_t oxi_vk_constants_of(const oxi_vk_pipeline_key*key,uint32_t*constants){
-memcpy(constants,key->special.word,sizeof key->special);
-if(!(oxi_vk_shaders[key->shader].traits&OXI_VK_COPIES))return OXI_VK_SPECIALS;
-const oxi_chain*program=&oxi_chains[key->special.chain.program];
-bool wide=key->shader==OXI_VK_SHADER_chain_double;
-memset(constants+OXI_VK_SPECIALS,0,4*(OXI_VK_CONSTANTS-OXI_VK_SPECIALS));
-for(int k=0;k<program->step_count;k++){const oxi_chain_step*step=&program->step[k];
-uint32_t*to=constants+OXI_VK_SPECIALS+k*OXI_VK_STEP_CONSTANTS;
+memcpy(constants,key->special.word,sizeof key->special);if(!(oxi_vk_shaders[key->shader].traits&OXI_VK_COPIES))return OXI_VK_SPECIALS;
+const oxi_chain*program=&oxi_chains[key->special.chain.program];bool wide=key->shader==OXI_VK_SHADER_chain_double;
+memset(constants+OXI_VK_SPECIALS,0,4*(OXI_VK_CONSTANTS-OXI_VK_SPECIALS));for(int k=0;k<program->step_count;k++){
+const oxi_chain_step*step=&program->step[k];uint32_t*to=constants+OXI_VK_SPECIALS+k*OXI_VK_STEP_CONSTANTS;
 oxi_attrs attr=oxi_attrs_by_default((oxi_op)step->op);double f[3]={0,0,0};
-(void)oxi_attrs_numbers((oxi_op)step->op,&attr,f,3);to[0]=(uint32_t)oxi_map_row_of((oxi_op)step->op).code;
-for(int i=0;i<3;i++){to[0]|=(uint32_t)step->in[i]<<(8 +8*i);
-if(wide)oxi_vk_double_words(f[i],to+1 +2*i);
+(void)oxi_attrs_numbers((oxi_op)step->op,&attr,f,3);to[0]=(uint32_t)oxi_map_row_of((oxi_op)step->op).code;for(int i=0;i<3;i++){
+to[0]|=(uint32_t)step->in[i]<<(8 +8*i);if(wide)oxi_vk_double_words(f[i],to+1 +2*i);
 else to[1 +2*i]=oxi_vk_float_bits(f[i]);}}
 for(int r=0;r<program->result_count;r++)constants[OXI_VK_CHAIN_RESULTS+r]=program->result[r];
 constants[OXI_VK_CHAIN_COUNT]=(uint32_t)program->step_count;return OXI_VK_CONSTANTS;}
-typedef struct oxi_vk_chain_job{const oxi_call*call;const oxi_chain*program;oxi_walk walk;
-int walked[OXI_VK_CHAIN_TENSORS];oxi_vk_dispatch dispatch;oxi_vk_chain_params params;}oxi_vk_chain_job;
-static const ox_tensor*oxi_vk_chain_tensor(const oxi_vk_chain_job*job,int which){
-int r=which-OXI_CHAIN_OPERANDS;if(r<0)return which<job->program->operand_count?job->call->in[which]:NULL;
+typedef struct oxi_vk_chain_job{const oxi_call*call;const oxi_chain*program;oxi_walk walk;int walked[OXI_VK_CHAIN_TENSORS];
+oxi_vk_dispatch dispatch;oxi_vk_chain_params params;}oxi_vk_chain_job;
+static const ox_tensor*oxi_vk_chain_tensor(const oxi_vk_chain_job*job,int which){int r=which-OXI_CHAIN_OPERANDS;
+if(r<0)return which<job->program->operand_count?job->call->in[which]:NULL;
 return r<job->program->result_count?job->call->out[r]:NULL;}
-static bool oxi_vk_chain_reaches(const oxi_call*call,unsigned results){
-const oxi_vk_block*bound[OXI_VK_BINDINGS];int count=0;for(int i=0;i<call->in_count+call->out_count;i++){
-int r=i-call->in_count,at=0;if(r>=0&&!(results>>r&1))continue;
-const oxi_vk_block*block=oxi_vk_chunk_of(r<0?call->in[i]:call->out[r])->block;
-while(at<count&&bound[at]!=block)at++;
+static bool oxi_vk_chain_reaches(const oxi_call*call,unsigned results){const oxi_vk_block*bound[OXI_VK_BINDINGS];int count=0;
+for(int i=0;i<call->in_count+call->out_count;i++){int r=i-call->in_count,at=0;
+if(r>=0&&!(results>>r&1))continue;
+const oxi_vk_block*block=oxi_vk_chunk_of(r<0?call->in[i]:call->out[r])->block;while(at<count&&bound[at]!=block)at++;
 if(at==OXI_VK_BINDINGS)return false;
 bound[at]=block;if(at==count)count++;}
 return true;}
@@ -27211,97 +26810,79 @@ static bool oxi_vk_chain_in_place(const oxi_call*call){for(int r=0;r<call->out_c
 for(int i=0;i<call->in_count;i++)
 if(oxi_vk_chunk_of(call->out[r])==oxi_vk_chunk_of(call->in[i]))return true;
 return false;}
-static unsigned oxi_vk_chain_pass(const oxi_call*call,int first){
-unsigned all=(1u<<call->out_count)-1,one=1u<<first;if(oxi_vk_chain_reaches(call,all))return all;
+static unsigned oxi_vk_chain_pass(const oxi_call*call,int first){unsigned all=(1u<<call->out_count)-1,one=1u<<first;
+if(oxi_vk_chain_reaches(call,all))return all;
 return!oxi_vk_chain_in_place(call)&&oxi_vk_chain_reaches(call,one)?one:0;}
 static bool oxi_vk_can_chain_steps(const oxi_chain*program){for(int k=0;k<program->step_count;k++){
-oxi_map_row row=oxi_map_row_of((oxi_op)program->step[k].op);
-if(row.code<0||row.shader==OXI_MAP_SHADER_none)return false;}
+oxi_map_row row=oxi_map_row_of((oxi_op)program->step[k].op);if(row.code<0||row.shader==OXI_MAP_SHADER_none)return false;}
 return true;}
-static bool oxi_vk_can_chain(const oxi_vk_device*d,const oxi_call*call){
-bool wide=oxi_compute_dtype(call)==OX_F64;if(wide&&!(d->caps&OX_VULKAN_CAP_F64))return false;
-for(int i=0;i<call->in_count+call->out_count;i++){
-const ox_tensor*t=i<call->in_count?call->in[i]:call->out[i-call->in_count];
+static bool oxi_vk_can_chain(const oxi_vk_device*d,const oxi_call*call){bool wide=oxi_compute_dtype(call)==OX_F64;
+if(wide&&!(d->caps&OX_VULKAN_CAP_F64))return false;
+for(int i=0;i<call->in_count+call->out_count;i++){const ox_tensor*t=i<call->in_count?call->in[i]:call->out[i-call->in_count];
 if(t&&(!oxi_vk_fits(t)||(!wide&&!oxi_vk_map_reads(t->dtype))))return false;}
 for(int r=0;r<call->out_count&&call->out[r];r++)
 if(!oxi_vk_chain_pass(call,r))return false;
 return oxi_vk_can_chain_steps(call->attr.chain.program);}
-static int oxi_vk_chain_bind(oxi_vk_chain_job*job,int*bound,int which){
-const ox_tensor*t=oxi_vk_chain_tensor(job,which);oxi_vk_dispatch*dispatch=&job->dispatch;
-bool writes=which>=OXI_CHAIN_OPERANDS;for(int i=0;i<*bound;i++){
+static int oxi_vk_chain_bind(oxi_vk_chain_job*job,int*bound,int which){const ox_tensor*t=oxi_vk_chain_tensor(job,which);
+oxi_vk_dispatch*dispatch=&job->dispatch;bool writes=which>=OXI_CHAIN_OPERANDS;for(int i=0;i<*bound;i++){
 if(dispatch->use[i].chunk->block!=oxi_vk_chunk_of(t)->block)continue;
 oxi_vk_bind(dispatch,OXI_VK_BINDINGS+which,t,writes);return i;}
 oxi_vk_bind(dispatch,*bound,t,writes);return(*bound)++;}
-static void oxi_vk_chain_bind_all(oxi_vk_chain_job*job,unsigned results){
-oxi_vk_chain_specials*special=&job->dispatch.special.chain;int bound=0;
-memset(&job->dispatch,0,sizeof job->dispatch);for(int which=0;which<OXI_VK_CHAIN_TENSORS;which++){
-int r=which-OXI_CHAIN_OPERANDS;const ox_tensor*t=oxi_vk_chain_tensor(job,which);
-if(!t||(r>=0&&!(results>>r&1)))continue;
+static void oxi_vk_chain_bind_all(oxi_vk_chain_job*job,unsigned results){oxi_vk_chain_specials*special=&job->dispatch.special.chain;
+int bound=0;memset(&job->dispatch,0,sizeof job->dispatch);for(int which=0;which<OXI_VK_CHAIN_TENSORS;which++){
+int r=which-OXI_CHAIN_OPERANDS;const ox_tensor*t=oxi_vk_chain_tensor(job,which);if(!t||(r>=0&&!(results>>r&1)))continue;
 special->blocks|=(uint32_t)oxi_vk_chain_bind(job,&bound,which)<<(3*which);special->used|=1u<<which;
 *(r<0?&special->from[which]:&special->to[r])=(uint32_t)t->dtype;}
 oxi_vk_bind_rest(&job->dispatch);}
-static bool oxi_vk_chain_flat(const oxi_walk*w,int k){int64_t dense=1;
-for(int e=w->ndim;e-- >0;dense*=w->shape[e])
+static bool oxi_vk_chain_flat(const oxi_walk*w,int k){int64_t dense=1;for(int e=w->ndim;e-- >0;dense*=w->shape[e])
 if(w->stride[k][e]!=dense)return false;
 return true;}
-static void oxi_vk_chain_layout(oxi_vk_chain_job*job){
-oxi_vk_chain_specials*special=&job->dispatch.special.chain;const oxi_walk*w=&job->walk;
-bool quads=job->dispatch.shader==OXI_VK_SHADER_chain&&(w->ndim==1||w->shape[w->ndim-1]%4==0);
+static void oxi_vk_chain_layout(oxi_vk_chain_job*job){oxi_vk_chain_specials*special=&job->dispatch.special.chain;
+const oxi_walk*w=&job->walk;bool quads=job->dispatch.shader==OXI_VK_SHADER_chain&&(w->ndim==1||w->shape[w->ndim-1]%4==0);
 for(int which=0;which<OXI_VK_CHAIN_TENSORS;which++){if(!(special->used>>which&1))continue;
-int k=job->walked[which];bool still=false;
-quads=oxi_vk_walks_quads(w,k,&still)&&quads&&!(which>=OXI_CHAIN_OPERANDS&&still);
-special->still|=(uint32_t)still<<which;special->flat|=(uint32_t)oxi_vk_chain_flat(w,k)<<which;
-job->params.at[which]=oxi_vk_walk_at(w,k);for(int e=0;e<w->ndim;e++)
+int k=job->walked[which];bool still=false;quads=oxi_vk_walks_quads(w,k,&still)&&quads&&!(which>=OXI_CHAIN_OPERANDS&&still);
+special->still|=(uint32_t)still<<which;special->flat|=(uint32_t)oxi_vk_chain_flat(w,k)<<which;job->params.at[which]=oxi_vk_walk_at(w,k);
+for(int e=0;e<w->ndim;e++)
 job->params.stride[which*OX_MAX_DIMS+e]=(uint32_t)w->stride[k][e];}
 special->quads=quads;if(!quads)special->still=0;}
-static ox_status oxi_vk_chain_dispatch(oxi_vk_device*d,oxi_vk_chain_job*job){
-oxi_vk_dispatch*dispatch=&job->dispatch;bool wide=oxi_compute_dtype(job->call)==OX_F64;
-dispatch->shader=wide?OXI_VK_SHADER_chain_double:OXI_VK_SHADER_chain;
-dispatch->special.chain.program=(uint32_t)(job->program-oxi_chains);oxi_vk_chain_layout(job);
-job->params.n=(uint32_t)job->walk.numel;job->params.ndim=(uint32_t)job->walk.ndim;
-for(int e=0;e<job->walk.ndim;e++)job->params.shape[e]=(uint32_t)job->walk.shape[e];
+static ox_status oxi_vk_chain_dispatch(oxi_vk_device*d,oxi_vk_chain_job*job){oxi_vk_dispatch*dispatch=&job->dispatch;
+bool wide=oxi_compute_dtype(job->call)==OX_F64;dispatch->shader=wide?OXI_VK_SHADER_chain_double:OXI_VK_SHADER_chain;
+dispatch->special.chain.program=(uint32_t)(job->program-oxi_chains);oxi_vk_chain_layout(job);job->params.n=(uint32_t)job->walk.numel;
+job->params.ndim=(uint32_t)job->walk.ndim;for(int e=0;e<job->walk.ndim;e++)job->params.shape[e]=(uint32_t)job->walk.shape[e];
 for(int j=0;j<job->program->number_count;j++){double number=job->call->attr.chain.numbers.n[j];
 if(wide)oxi_vk_double_words(number,job->params.number[j]);
 else job->params.number[j][0]=oxi_vk_float_bits(number);}
-dispatch->params=&job->params;dispatch->param_bytes=sizeof job->params;
-uint32_t each=dispatch->special.chain.quads?4:1;
+dispatch->params=&job->params;dispatch->param_bytes=sizeof job->params;uint32_t each=dispatch->special.chain.quads?4:1;
 oxi_vk_invocations(dispatch,((uint64_t)job->walk.numel+each-1)/each);return oxi_vk_record(d,dispatch);}
-static ox_status oxi_vk_chain(oxi_vk_device*d,const oxi_call*call){oxi_vk_chain_job job;
-memset(&job,0,sizeof job);job.call=call;job.program=call->attr.chain.program;
-oxi_walk_begin(&job.walk,call->out[0]->ndim,call->out[0]->shape);for(int i=0;i<OXI_VK_CHAIN_TENSORS;i++){
-int which=(i+OXI_CHAIN_OPERANDS)%OXI_VK_CHAIN_TENSORS;const ox_tensor*t=oxi_vk_chain_tensor(&job,which);
-if(!t)continue;
+static ox_status oxi_vk_chain(oxi_vk_device*d,const oxi_call*call){oxi_vk_chain_job job;memset(&job,0,sizeof job);job.call=call;
+job.program=call->attr.chain.program;oxi_walk_begin(&job.walk,call->out[0]->ndim,call->out[0]->shape);
+for(int i=0;i<OXI_VK_CHAIN_TENSORS;i++){int which=(i+OXI_CHAIN_OPERANDS)%OXI_VK_CHAIN_TENSORS;
+const ox_tensor*t=oxi_vk_chain_tensor(&job,which);if(!t)continue;
 job.walked[which]=job.walk.operands;oxi_vk_walk_add(&job.walk,t);}
 oxi_walk_ready(&job.walk,OXI_WALK_MEMORY_ORDER);ox_status status=OX_OK;
-for(unsigned r=0,done=0;job.walk.numel>0&&r<(unsigned)call->out_count;r++){
-if(done>>r&1||status!=OX_OK)continue;
-unsigned pass=oxi_vk_chain_pass(call,(int)r);oxi_vk_chain_bind_all(&job,pass);
-status=oxi_vk_chain_dispatch(d,&job);done|=pass;}
+for(unsigned r=0,done=0;job.walk.numel>0&&r<(unsigned)call->out_count;r++){if(done>>r&1||status!=OX_OK)continue;
+unsigned pass=oxi_vk_chain_pass(call,(int)r);oxi_vk_chain_bind_all(&job,pass);status=oxi_vk_chain_dispatch(d,&job);done|=pass;}
 return status;}
 /* >>vulkan/ops/blocks.c */
 typedef struct oxi_vk_temporary{ox_tensor t;ox_storage storage;oxi_vk_chunk*chunk;}oxi_vk_temporary;
-static ox_status oxi_vk_temporary_make(oxi_vk_device*d,oxi_vk_temporary*made,ox_dtype dtype,int ndim,
-const int64_t*shape){oxi_meta(&made->t,dtype,ndim,shape);
-made->chunk=oxi_vk_borrow(d,&made->t,&made->storage);return made->chunk?OX_OK:OX_ERR_NOMEM;}
-static void oxi_vk_temporary_drop(oxi_vk_device*d,oxi_vk_temporary*made){
-if(made->chunk)oxi_vk_chunk_give(d,made->chunk);
+static ox_status oxi_vk_temporary_make(oxi_vk_device*d,oxi_vk_temporary*made,ox_dtype dtype,int ndim,const int64_t*shape){
+oxi_meta(&made->t,dtype,ndim,shape);made->chunk=oxi_vk_borrow(d,&made->t,&made->storage);return made->chunk?OX_OK:OX_ERR_NOMEM;}
+static void oxi_vk_temporary_drop(oxi_vk_device*d,oxi_vk_temporary*made){if(made->chunk)oxi_vk_chunk_give(d,made->chunk);
 made->chunk=NULL;}
 static ox_status oxi_vk_copy(oxi_vk_device*d,const ox_tensor*from,const ox_tensor*to){
-ox_tensor source=oxi_borrowed(from),result=oxi_borrowed(to),*in=&source;
-oxi_call copy=oxi_call_of(OXI_OP_copy,&in,1,&result);return ox_numel(from)>0?oxi_vk_map(d,&copy):OX_OK;}
-static bool oxi_vk_expands(ox_dtype dtype){
-return oxi_is_block(dtype)&&oxi_cpu_kernels()->unpack[dtype]!=NULL;}
-static ox_tensor oxi_vk_with_last(const ox_tensor*t,int along){ox_tensor view=oxi_borrowed(t);
-int last=t->ndim-1;for(int i=along;i<last;i++){view.shape[i]=t->shape[i+1];
+ox_tensor source=oxi_borrowed(from),result=oxi_borrowed(to),*in=&source;oxi_call copy=oxi_call_of(OXI_OP_copy,&in,1,&result);
+return ox_numel(from)>0?oxi_vk_map(d,&copy):OX_OK;}
+static bool oxi_vk_expands(ox_dtype dtype){return oxi_is_block(dtype)&&oxi_cpu_kernels()->unpack[dtype]!=NULL;}
+static ox_tensor oxi_vk_with_last(const ox_tensor*t,int along){ox_tensor view=oxi_borrowed(t);int last=t->ndim-1;
+for(int i=along;i<last;i++){view.shape[i]=t->shape[i+1];
 view.stride[i]=t->stride[i+1];}
 view.shape[last]=t->shape[along];view.stride[last]=t->stride[along];return view;}
-static ox_tensor oxi_vk_with_last_at(const ox_tensor*t,int along){ox_tensor view=oxi_borrowed(t);
-int last=t->ndim-1;for(int i=last;i>along;i--){view.shape[i]=t->shape[i-1];
+static ox_tensor oxi_vk_with_last_at(const ox_tensor*t,int along){ox_tensor view=oxi_borrowed(t);int last=t->ndim-1;
+for(int i=last;i>along;i--){view.shape[i]=t->shape[i-1];
 view.stride[i]=t->stride[i-1];}
 view.shape[along]=t->shape[last];view.stride[along]=t->stride[last];return view;}
 static ox_tensor oxi_vk_as_units(const ox_tensor*blocks,ox_dtype unit){ox_tensor view=oxi_borrowed(blocks);
-const ox_dtype_info*info=oxi_info(blocks->dtype);
-int64_t each=info->block_bytes/oxi_info(unit)->block_bytes;view.dtype=unit;
+const ox_dtype_info*info=oxi_info(blocks->dtype);int64_t each=info->block_bytes/oxi_info(unit)->block_bytes;view.dtype=unit;
 view.offset=blocks->offset/info->block_elements*each;
 for(int i=0;i<view.ndim-1;i++)view.stride[i]=blocks->stride[i]/info->block_elements*each;
 view.shape[view.ndim-1]=blocks->shape[view.ndim-1]/info->block_elements*each;return view;}
@@ -27315,164 +26896,134 @@ case OX_IQ2_S:
 case OX_IQ3_XXS:
 case OX_IQ3_S:return true;
 default:return false;}}
-static ox_status oxi_vk_bind_books(oxi_vk_device*d,oxi_vk_dispatch*dispatch,int binding,ox_dtype dtype,
-uint32_t*place){if(!oxi_vk_needs_books(dtype))return OX_OK;
+static ox_status oxi_vk_bind_books(oxi_vk_device*d,oxi_vk_dispatch*dispatch,int binding,ox_dtype dtype,uint32_t*place){
+if(!oxi_vk_needs_books(dtype))return OX_OK;
 #ifndef OX_NO_IQ
 if(!d->books){uint64_t bytes=OXI_BOOK_GROUPS*sizeof(uint64_t);
 d->books=oxi_vk_chunk_alloc(d,bytes);if(!d->books)return OX_ERR_NOMEM;
-ox_status status=oxi_vk_upload(d,d->books,0,(const char*)oxi_groups(),bytes);
-if(status!=OX_OK)return status;}
+ox_status status=oxi_vk_upload(d,d->books,0,(const char*)oxi_groups(),bytes);if(status!=OX_OK)return status;}
 #endif
 *place=(uint32_t)(d->books->offset/4);
 dispatch->use[binding].chunk=d->books;if(binding>=dispatch->uses)dispatch->uses=binding+1;
 return OX_OK;}
-static void oxi_vk_expand_picks(oxi_vk_device*d,const oxi_call*pick,oxi_vk_expand_params*params,
-oxi_vk_dispatch*dispatch){const ox_tensor*blocks=pick->in[0],*ids=pick->in[1];
-params->step=params->stride[0][0];params->size=(uint32_t)blocks->shape[0];
-params->index=oxi_vk_element_at(ids);params->kind=(uint32_t)pick->op+1;
-params->fault=(uint32_t)(d->fault->offset/4);dispatch->special.expand.index=(uint32_t)ids->dtype;
-oxi_vk_bind(dispatch,3,ids,false);oxi_vk_bind_fault(d,dispatch,OXI_VK_FAULT_BINDING);}
-static ox_status oxi_vk_expand_rows(oxi_vk_device*d,const ox_tensor*blocks,const oxi_call*pick,
-const ox_tensor*to){oxi_vk_expand_params params;
-oxi_vk_dispatch dispatch;int last=blocks->ndim-1;if(ox_numel(to)==0)return OX_OK;
-memset(&params,0,sizeof params);memset(&dispatch,0,sizeof dispatch);
-params.length=(uint32_t)blocks->shape[last];params.rows=(uint32_t)(ox_numel(to)/blocks->shape[last]);
-params.dims=(uint32_t)last;params.to=oxi_vk_element_at(to);params.at=(uint32_t)oxi_vk_byte_at(blocks);
-for(int i=0;i<last;i++){int64_t blocks_apart=blocks->stride[i]/oxi_info(blocks->dtype)->block_elements;
-params.stride[i][0]=(uint32_t)(blocks_apart*oxi_info(blocks->dtype)->block_bytes);
-params.shape[i]=(uint32_t)blocks->shape[i];}
+static void oxi_vk_expand_picks(oxi_vk_device*d,const oxi_call*pick,oxi_vk_expand_params*params,oxi_vk_dispatch*dispatch){
+const ox_tensor*blocks=pick->in[0],*ids=pick->in[1];params->step=params->stride[0][0];params->size=(uint32_t)blocks->shape[0];
+params->index=oxi_vk_element_at(ids);params->kind=(uint32_t)pick->op+1;params->fault=(uint32_t)(d->fault->offset/4);
+dispatch->special.expand.index=(uint32_t)ids->dtype;oxi_vk_bind(dispatch,3,ids,false);oxi_vk_bind_fault(d,dispatch,OXI_VK_FAULT_BINDING);
+}
+static ox_status oxi_vk_expand_rows(oxi_vk_device*d,const ox_tensor*blocks,const oxi_call*pick,const ox_tensor*to){
+oxi_vk_expand_params params;oxi_vk_dispatch dispatch;int last=blocks->ndim-1;if(ox_numel(to)==0)return OX_OK;
+memset(&params,0,sizeof params);memset(&dispatch,0,sizeof dispatch);params.length=(uint32_t)blocks->shape[last];
+params.rows=(uint32_t)(ox_numel(to)/blocks->shape[last]);params.dims=(uint32_t)last;params.to=oxi_vk_element_at(to);
+params.at=(uint32_t)oxi_vk_byte_at(blocks);for(int i=0;i<last;i++){
+int64_t blocks_apart=blocks->stride[i]/oxi_info(blocks->dtype)->block_elements;
+params.stride[i][0]=(uint32_t)(blocks_apart*oxi_info(blocks->dtype)->block_bytes);params.shape[i]=(uint32_t)blocks->shape[i];}
 oxi_vk_bind(&dispatch,0,to,true);oxi_vk_bind(&dispatch,1,blocks,false);
-ox_status status=oxi_vk_bind_books(d,&dispatch,2,blocks->dtype,&params.books);
-if(status!=OX_OK)return status;
+ox_status status=oxi_vk_bind_books(d,&dispatch,2,blocks->dtype,&params.books);if(status!=OX_OK)return status;
 dispatch.shader=OXI_VK_SHADER_expand;if(pick)oxi_vk_expand_picks(d,pick,&params,&dispatch);
-dispatch.special.expand.from=(uint32_t)blocks->dtype;dispatch.special.expand.to=(uint32_t)to->dtype;
-dispatch.params=&params;dispatch.param_bytes=sizeof params;
-oxi_vk_invocations(&dispatch,(uint64_t)ox_numel(to)/8);return oxi_vk_record(d,&dispatch);}
-static ox_status oxi_vk_expand(oxi_vk_device*d,const ox_tensor*blocks,const ox_tensor*to){
-return oxi_vk_expand_rows(d,blocks,NULL,to);}
-static ox_status oxi_vk_from_blocks(oxi_vk_device*d,const ox_tensor*from,const ox_tensor*to){
-int along=oxi_block_dim(from);ox_tensor blocks=oxi_vk_with_last(from,along);oxi_vk_temporary plain;
+dispatch.special.expand.from=(uint32_t)blocks->dtype;dispatch.special.expand.to=(uint32_t)to->dtype;dispatch.params=&params;
+dispatch.param_bytes=sizeof params;oxi_vk_invocations(&dispatch,(uint64_t)ox_numel(to)/8);return oxi_vk_record(d,&dispatch);}
+static ox_status oxi_vk_expand(oxi_vk_device*d,const ox_tensor*blocks,const ox_tensor*to){return oxi_vk_expand_rows(d,blocks,NULL,to);}
+static ox_status oxi_vk_from_blocks(oxi_vk_device*d,const ox_tensor*from,const ox_tensor*to){int along=oxi_block_dim(from);
+ox_tensor blocks=oxi_vk_with_last(from,along);oxi_vk_temporary plain;
 bool direct=to->dtype==OX_F32&&to->ndim==from->ndim&&along==from->ndim-1&&
 ox_is_contiguous(to)&&ox_numel(to)==ox_numel(from)&&oxi_vk_element_at(to)%4==0;
 if(direct)return oxi_vk_expand(d,&blocks,to);
-memset(&plain,0,sizeof plain);
-ox_status status=oxi_vk_temporary_make(d,&plain,OX_F32,blocks.ndim,blocks.shape);
+memset(&plain,0,sizeof plain);ox_status status=oxi_vk_temporary_make(d,&plain,OX_F32,blocks.ndim,blocks.shape);
 if(status==OX_OK)status=oxi_vk_expand(d,&blocks,&plain.t);
 if(status==OX_OK){ox_tensor view=oxi_vk_with_last_at(&plain.t,along);
 status=oxi_vk_copy(d,&view,to);}
 oxi_vk_temporary_drop(d,&plain);return status;}
-static ox_status oxi_vk_pack(oxi_vk_device*d,const ox_tensor*from,const ox_tensor*to){
-const ox_dtype_info*info=oxi_info(to->dtype);
+static ox_status oxi_vk_pack(oxi_vk_device*d,const ox_tensor*from,const ox_tensor*to){const ox_dtype_info*info=oxi_info(to->dtype);
 uint32_t count=(uint32_t)(ox_numel(to)/info->block_elements),each=1;
-oxi_vk_pack_params params={count,oxi_vk_element_at(from),(uint32_t)oxi_vk_byte_at(to),{0}};
-oxi_vk_dispatch dispatch;memset(&dispatch,0,sizeof dispatch);oxi_vk_bind(&dispatch,0,to,true);
-oxi_vk_bind(&dispatch,1,from,false);dispatch.shader=OXI_VK_SHADER_pack;if(info->block_elements==256){
-dispatch.shader=OXI_VK_SHADER_pack_k;each=to->dtype==OX_Q6_K?16:8;}
+oxi_vk_pack_params params={count,oxi_vk_element_at(from),(uint32_t)oxi_vk_byte_at(to),{0}};oxi_vk_dispatch dispatch;
+memset(&dispatch,0,sizeof dispatch);oxi_vk_bind(&dispatch,0,to,true);oxi_vk_bind(&dispatch,1,from,false);
+dispatch.shader=OXI_VK_SHADER_pack;if(info->block_elements==256){dispatch.shader=OXI_VK_SHADER_pack_k;
+each=to->dtype==OX_Q6_K?16:8;}
 dispatch.special.pack.dtype=(uint32_t)to->dtype;dispatch.params=&params;dispatch.param_bytes=sizeof params;
 oxi_vk_invocations(&dispatch,(uint64_t)count*each);return oxi_vk_record(d,&dispatch);}
-static ox_status oxi_vk_copy_blocks(oxi_vk_device*d,const ox_tensor*from,const ox_tensor*to){
-ox_dtype unit=oxi_vk_unit_of(to->dtype);
-ox_tensor source=oxi_vk_as_units(from,unit),result=oxi_vk_as_units(to,unit);
-return oxi_vk_copy(d,&source,&result);}
-static ox_status oxi_vk_to_blocks(oxi_vk_device*d,const ox_tensor*from,const ox_tensor*to){
-int along=oxi_block_dim(to),last=to->ndim-1;
-ox_tensor blocks=oxi_vk_with_last(to,along),source=oxi_borrowed(from);oxi_vk_temporary plain,packed;
-ox_status status=OX_OK;bool whole=ox_is_contiguous(&blocks);memset(&plain,0,sizeof plain);
-memset(&packed,0,sizeof packed);if(ox_numel(to)==0)return OX_OK;
+static ox_status oxi_vk_copy_blocks(oxi_vk_device*d,const ox_tensor*from,const ox_tensor*to){ox_dtype unit=oxi_vk_unit_of(to->dtype);
+ox_tensor source=oxi_vk_as_units(from,unit),result=oxi_vk_as_units(to,unit);return oxi_vk_copy(d,&source,&result);}
+static ox_status oxi_vk_to_blocks(oxi_vk_device*d,const ox_tensor*from,const ox_tensor*to){int along=oxi_block_dim(to),last=to->ndim-1;
+ox_tensor blocks=oxi_vk_with_last(to,along),source=oxi_borrowed(from);oxi_vk_temporary plain,packed;ox_status status=OX_OK;
+bool whole=ox_is_contiguous(&blocks);memset(&plain,0,sizeof plain);memset(&packed,0,sizeof packed);if(ox_numel(to)==0)return OX_OK;
 if(from->dtype!=OX_F32||along!=last||ox_numel(from)!=ox_numel(to)||!ox_is_contiguous(from)){
-status=oxi_vk_temporary_make(d,&plain,OX_F32,blocks.ndim,blocks.shape);source=plain.t;
-ox_tensor view=oxi_vk_with_last_at(&plain.t,along);if(status==OX_OK)status=oxi_vk_copy(d,from,&view);}
+status=oxi_vk_temporary_make(d,&plain,OX_F32,blocks.ndim,blocks.shape);source=plain.t;ox_tensor view=oxi_vk_with_last_at(&plain.t,along);
+if(status==OX_OK)status=oxi_vk_copy(d,from,&view);}
 if(status==OX_OK&&!whole)
 status=oxi_vk_temporary_make(d,&packed,to->dtype,blocks.ndim,blocks.shape);
 if(status==OX_OK)status=oxi_vk_pack(d,&source,whole?&blocks:&packed.t);
 if(status==OX_OK&&!whole)status=oxi_vk_copy_blocks(d,&packed.t,&blocks);
 oxi_vk_temporary_drop(d,&packed);oxi_vk_temporary_drop(d,&plain);return status;}
-static bool oxi_vk_can_pack(const oxi_vk_device*d,ox_dtype dtype){
-if(!oxi_cpu_kernels()->quantize[dtype])return false;
+static bool oxi_vk_can_pack(const oxi_vk_device*d,ox_dtype dtype){if(!oxi_cpu_kernels()->quantize[dtype])return false;
 return oxi_info(dtype)->block_elements==32||d->caps&OX_VULKAN_CAP_F64;}
-static bool oxi_vk_can_copy(const oxi_vk_device*d,const oxi_call*call){
-const ox_tensor*from=call->in[0],*to=call->out[0];
+static bool oxi_vk_can_copy(const oxi_vk_device*d,const oxi_call*call){const ox_tensor*from=call->in[0],*to=call->out[0];
 bool from_blocks=oxi_is_block(from->dtype),to_blocks=oxi_is_block(to->dtype);int lead=to->ndim-from->ndim;
 if(!from_blocks&&!to_blocks)return oxi_vk_can_map(d,call);
 if(lead<0||!oxi_vk_is_here(d,from)||!oxi_vk_fits(from)||!oxi_vk_fits(to))return false;
-int from_along=from_blocks?oxi_block_dim(from):0,to_along=to_blocks?oxi_block_dim(to):0;
-if(from_along<0||to_along<0)return false;
+int from_along=from_blocks?oxi_block_dim(from):0,to_along=to_blocks?oxi_block_dim(to):0;if(from_along<0||to_along<0)return false;
 if(from_blocks&&to_blocks&&from->dtype==to->dtype)
 return to_along==from_along+lead&&from->shape[from_along]==to->shape[to_along];
 if(from_blocks&&(!oxi_vk_expands(from->dtype)||from->shape[from_along]!=to->shape[from_along+lead]))
 return false;
 return!to_blocks||oxi_vk_can_pack(d,to->dtype);}
-static ox_status oxi_vk_copy_any(oxi_vk_device*d,const oxi_call*call){
-const ox_tensor*from=call->in[0],*to=call->out[0];
+static ox_status oxi_vk_copy_any(oxi_vk_device*d,const oxi_call*call){const ox_tensor*from=call->in[0],*to=call->out[0];
 bool from_blocks=oxi_is_block(from->dtype),to_blocks=oxi_is_block(to->dtype);oxi_vk_temporary plain;
 if(!from_blocks&&!to_blocks)return oxi_vk_map(d,call);
 if(!from_blocks)return oxi_vk_to_blocks(d,from,to);
 if(!to_blocks)return oxi_vk_from_blocks(d,from,to);
-if(from->dtype==to->dtype){ox_tensor source=oxi_vk_with_last(from,oxi_block_dim(from)),
-result=oxi_vk_with_last(to,oxi_block_dim(to));
+if(from->dtype==to->dtype){ox_tensor source=oxi_vk_with_last(from,oxi_block_dim(from)),result=oxi_vk_with_last(to,oxi_block_dim(to));
 return oxi_vk_copy_blocks(d,&source,&result);}
-memset(&plain,0,sizeof plain);
-ox_status status=oxi_vk_temporary_make(d,&plain,OX_F32,from->ndim,from->shape);
+memset(&plain,0,sizeof plain);ox_status status=oxi_vk_temporary_make(d,&plain,OX_F32,from->ndim,from->shape);
 if(status==OX_OK)status=oxi_vk_from_blocks(d,from,&plain.t);
 if(status==OX_OK)status=oxi_vk_to_blocks(d,&plain.t,to);
 oxi_vk_temporary_drop(d,&plain);return status;}
 /* >>vulkan/ops/windows/pool.c */
-static bool oxi_vk_can_pool(const oxi_vk_device*d,const oxi_call*call){
-const ox_tensor*x=call->in[0],*out=call->out[0];const oxi_attr_pool*told=&call->attr.pool;
-if(!oxi_vk_fits(x)||!oxi_vk_fits(out)||x->dtype!=out->dtype||x->dtype==OX_C64)return false;
+static bool oxi_vk_can_pool(const oxi_vk_device*d,const oxi_call*call){const ox_tensor*x=call->in[0],*out=call->out[0];
+const oxi_attr_pool*told=&call->attr.pool;if(!oxi_vk_fits(x)||!oxi_vk_fits(out)||x->dtype!=out->dtype||x->dtype==OX_C64)return false;
 if(x->dtype==OX_F64&&!(d->caps&OX_VULKAN_CAP_F64))return false;
 if(told->divisor>INT32_MAX||told->divisor<-INT32_MAX)return false;
-for(int i=0;i<told->dims;i++){
-int64_t from=x->shape[x->ndim-told->dims+i],to=out->shape[out->ndim-told->dims+i];
+for(int i=0;i<told->dims;i++){int64_t from=x->shape[x->ndim-told->dims+i],to=out->shape[out->ndim-told->dims+i];
 int64_t reach=told->kernel.n[i]*told->dilation.n[i]+2*told->padding.n[i];
 if(told->kernel.n[i]==0?(from+1)*(to+1)>=INT32_MAX:from+to+reach>=INT32_MAX/2)
 return false;
 if((to+from)*told->stride.n[i]>=INT32_MAX/2)return false;}
 return true;}
-static void oxi_vk_pool_side(oxi_vk_pool_params*params,int place,const ox_tensor*t,int dims){
-int planes=t->ndim-dims;params->at[place]=oxi_vk_element_at(t);for(int d=0;d<t->ndim;d++)
+static void oxi_vk_pool_side(oxi_vk_pool_params*params,int place,const ox_tensor*t,int dims){int planes=t->ndim-dims;
+params->at[place]=oxi_vk_element_at(t);for(int d=0;d<t->ndim;d++)
 params->strides[d<planes?2 -planes+d:5 -t->ndim+d][place]=(uint32_t)t->stride[d];}
-static ox_status oxi_vk_pool(oxi_vk_device*d,const oxi_call*call){
-const oxi_attr_pool*told=&call->attr.pool;const ox_tensor*x=call->in[0],*out=call->out[0];
-bool back=call->op==OXI_OP_avg_pool_back;const ox_tensor*image=back?out:x,*places=back?x:out;
-int dims=(int)told->dims;oxi_vk_pool_params params;oxi_vk_dispatch dispatch;
+static ox_status oxi_vk_pool(oxi_vk_device*d,const oxi_call*call){const oxi_attr_pool*told=&call->attr.pool;
+const ox_tensor*x=call->in[0],*out=call->out[0];bool back=call->op==OXI_OP_avg_pool_back;
+const ox_tensor*image=back?out:x,*places=back?x:out;int dims=(int)told->dims;oxi_vk_pool_params params;oxi_vk_dispatch dispatch;
 if(ox_numel(out)==0)return OX_OK;
 memset(&params,0,sizeof params);memset(&dispatch,0,sizeof dispatch);params.n=(uint32_t)ox_numel(out);
 params.divisor=(uint32_t)told->divisor;params.include_pad=told->include_pad;
-params.shape[0]=(uint32_t)(out->ndim>dims?out->shape[out->ndim-dims-1]:1);for(int k=0;k<3;k++){
-int i=k-(3 -dims);params.size[k]=i<0?1:(uint32_t)image->shape[image->ndim-dims+i];
-params.places[k]=i<0?1:(uint32_t)places->shape[places->ndim-dims+i];
+params.shape[0]=(uint32_t)(out->ndim>dims?out->shape[out->ndim-dims-1]:1);for(int k=0;k<3;k++){int i=k-(3 -dims);
+params.size[k]=i<0?1:(uint32_t)image->shape[image->ndim-dims+i];params.places[k]=i<0?1:(uint32_t)places->shape[places->ndim-dims+i];
 params.kernel[k]=i<0?1:(uint32_t)told->kernel.n[i];params.stride[k]=i<0?1:(uint32_t)told->stride.n[i];
-params.padding[k]=i<0?0:(uint32_t)told->padding.n[i];
-params.dilation[k]=i<0?1:(uint32_t)told->dilation.n[i];
+params.padding[k]=i<0?0:(uint32_t)told->padding.n[i];params.dilation[k]=i<0?1:(uint32_t)told->dilation.n[i];
 params.shape[1 +k]=i<0?1:(uint32_t)out->shape[out->ndim-dims+i];}
 oxi_vk_pool_side(&params,0,out,dims);oxi_vk_pool_side(&params,1,x,dims);oxi_vk_bind(&dispatch,0,out,true);
-oxi_vk_bind(&dispatch,1,x,false);if(call->op==OXI_OP_max_pool){
-oxi_vk_pool_side(&params,2,call->out[1],dims);oxi_vk_bind(&dispatch,2,call->out[1],true);}
-uint32_t width=oxi_vk_width(out->dtype),each=width<2?4u>>width:1;
-if(!ox_is_contiguous(out)||params.at[0]%each!=0)each=1;
+oxi_vk_bind(&dispatch,1,x,false);if(call->op==OXI_OP_max_pool){oxi_vk_pool_side(&params,2,call->out[1],dims);
+oxi_vk_bind(&dispatch,2,call->out[1],true);}
+uint32_t width=oxi_vk_width(out->dtype),each=width<2?4u>>width:1;if(!ox_is_contiguous(out)||params.at[0]%each!=0)each=1;
 dispatch.shader=out->dtype==OX_F64?OXI_VK_SHADER_pool_double:OXI_VK_SHADER_pool;
-dispatch.special.pool.kind=back?OXI_VK_POOL_BACK
-:call->op==OXI_OP_avg_pool?OXI_VK_POOL_AVERAGE:OXI_VK_POOL_MOST;
+dispatch.special.pool.kind=back?OXI_VK_POOL_BACK:call->op==OXI_OP_avg_pool?OXI_VK_POOL_AVERAGE:OXI_VK_POOL_MOST;
 dispatch.special.pool.dtype=(uint32_t)out->dtype;dispatch.special.pool.each=each;dispatch.params=&params;
-dispatch.param_bytes=sizeof params;oxi_vk_invocations(&dispatch,(params.n+(uint64_t)each-1)/each);
-return oxi_vk_record(d,&dispatch);}
+dispatch.param_bytes=sizeof params;oxi_vk_invocations(&dispatch,(params.n+(uint64_t)each-1)/each);return oxi_vk_record(d,&dispatch);}
 /* >>vulkan/ops/generate/fill.c */
-static bool oxi_vk_can_make(const oxi_vk_device*d,const oxi_call*call){
-bool wants_double=oxi_generated_form_of(call).in_double;
+static bool oxi_vk_can_make(const oxi_vk_device*d,const oxi_call*call){bool wants_double=oxi_generated_form_of(call).in_double;
 return oxi_vk_fits(call->out[0])&&(d->caps&OX_VULKAN_CAP_F64||!wants_double);}
-static ox_status oxi_vk_fill_with(oxi_vk_device*d,double value,int64_t whole,ox_tensor*t){
-ox_storage storage;unsigned char element[8];memset(element,0,sizeof element);
-oxi_fill_element(value,whole,t->dtype,element);
-ox_tensor number=oxi_vk_number(t->dtype,element,&storage),*in=&number;
-oxi_call copy=oxi_call_of(OXI_OP_copy,&in,1,t);return oxi_vk_map(d,&copy);}
-static ox_status oxi_vk_diagonal(oxi_vk_device*d,const oxi_generated_form*form,const ox_tensor*out){
-ox_tensor diagonal=oxi_borrowed(out);ox_status status=oxi_vk_fill_with(d,0,0,&diagonal);
-if(status!=OX_OK||diagonal.ndim!=2)return status;
+static ox_status oxi_vk_fill_with(oxi_vk_device*d,double value,int64_t whole,ox_tensor*t){ox_storage storage;
+unsigned char element[8];memset(element,0,sizeof element);oxi_fill_element(value,whole,t->dtype,element);
+ox_tensor number=oxi_vk_number(t->dtype,element,&storage),*in=&number;oxi_call copy=oxi_call_of(OXI_OP_copy,&in,1,t);
+return oxi_vk_map(d,&copy);}
+static ox_status oxi_vk_diagonal(oxi_vk_device*d,const oxi_generated_form*form,const ox_tensor*out){ox_tensor diagonal=oxi_borrowed(out);
+ox_status status=oxi_vk_fill_with(d,0,0,&diagonal);if(status!=OX_OK||diagonal.ndim!=2)return status;
 diagonal.ndim=1;if(diagonal.shape[1]<diagonal.shape[0])diagonal.shape[0]=diagonal.shape[1];
 diagonal.stride[0]+=diagonal.stride[1];return oxi_vk_fill_with(d,form->first,form->low,&diagonal);}
-static void oxi_vk_generate_numbers(const oxi_call*call,const oxi_generated_form*form,
-oxi_vk_generate_params*p){double below=form->kind==OXI_GENERATES_RAMP?form->step:form->second;
+static void oxi_vk_generate_numbers(const oxi_call*call,const oxi_generated_form*form,oxi_vk_generate_params*p){
+double below=form->kind==OXI_GENERATES_RAMP?form->step:form->second;
 oxi_vk_words_of(call->random.seed,p->seed);
 oxi_vk_words_of(call->random.counter,p->counter);
 if(form->numbers==OXI_NUMBERS_UNIT&&form->first<form->second)
@@ -27482,33 +27033,31 @@ oxi_vk_double_words(form->second,p->f[1]);
 oxi_vk_double_words(below,p->below);
 oxi_vk_words_of((uint64_t)form->low,p->low);oxi_vk_words_of(form->range,p->range);}
 static ox_status oxi_vk_make(oxi_vk_device*d,const oxi_call*call){ox_tensor*out=call->out[0];
-const ox_tensor*odds=call->in_count?call->in[0]:NULL;
-const oxi_generated_form form=oxi_generated_form_of(call);oxi_vk_generate_params params;
-oxi_vk_dispatch dispatch;oxi_walk w;if(ox_numel(out)==0)return OX_OK;
+const ox_tensor*odds=call->in_count?call->in[0]:NULL;const oxi_generated_form form=oxi_generated_form_of(call);
+oxi_vk_generate_params params;oxi_vk_dispatch dispatch;oxi_walk w;if(ox_numel(out)==0)return OX_OK;
 if(form.kind==OXI_GENERATES_CONSTANT)return oxi_vk_fill_with(d,form.first,form.low,out);
 if(form.kind==OXI_GENERATES_DIAGONAL)return oxi_vk_diagonal(d,&form,out);
-memset(&params,0,sizeof params);memset(&dispatch,0,sizeof dispatch);
-oxi_walk_begin(&w,out->ndim,out->shape);oxi_vk_walk_add(&w,out);oxi_vk_bind(&dispatch,0,out,true);if(odds){
-oxi_vk_walk_add(&w,odds);oxi_vk_bind(&dispatch,1,odds,false);}
-oxi_walk_ready(&w,OXI_WALK_IN_ORDER);params.n=(uint32_t)w.numel;params.ndim=(uint32_t)w.ndim;
-params.kind=(uint32_t)call->op+1;for(int k=0;k<w.operands;k++){params.at[k]=oxi_vk_walk_at(&w,k);
+memset(&params,0,sizeof params);memset(&dispatch,0,sizeof dispatch);oxi_walk_begin(&w,out->ndim,out->shape);oxi_vk_walk_add(&w,out);
+oxi_vk_bind(&dispatch,0,out,true);if(odds){oxi_vk_walk_add(&w,odds);
+oxi_vk_bind(&dispatch,1,odds,false);}
+oxi_walk_ready(&w,OXI_WALK_IN_ORDER);params.n=(uint32_t)w.numel;params.ndim=(uint32_t)w.ndim;params.kind=(uint32_t)call->op+1;
+for(int k=0;k<w.operands;k++){params.at[k]=oxi_vk_walk_at(&w,k);
 for(int e=0;e<w.ndim;e++)params.stride[e][k]=(uint32_t)w.stride[k][e];}
 for(int e=0;e<w.ndim;e++)params.shape[e]=(uint32_t)w.shape[e];
-oxi_vk_generate_numbers(call,&form,&params);
-bool quads=oxi_walk_flat(&w,0)&&oxi_vk_width(out->dtype)<3&&params.at[0]%4==0;
+oxi_vk_generate_numbers(call,&form,&params);bool quads=oxi_walk_flat(&w,0)&&oxi_vk_width(out->dtype)<3&&params.at[0]%4==0;
 dispatch.shader=form.in_double?OXI_VK_SHADER_generate_double:OXI_VK_SHADER_generate;
 dispatch.special.generate.op=(uint32_t)form.code;dispatch.special.generate.to=(uint32_t)out->dtype;
 dispatch.special.generate.from=odds?(uint32_t)odds->dtype:0;dispatch.special.generate.flat=quads;if(odds){
 params.fault=(uint32_t)(d->fault->offset/4);oxi_vk_bind_fault(d,&dispatch,OXI_VK_FAULT_BINDING);}
-dispatch.params=&params;dispatch.param_bytes=sizeof params;
-oxi_vk_invocations(&dispatch,((uint64_t)w.numel+3)/4);return oxi_vk_record(d,&dispatch);}
+dispatch.params=&params;dispatch.param_bytes=sizeof params;oxi_vk_invocations(&dispatch,((uint64_t)w.numel+3)/4);
+return oxi_vk_record(d,&dispatch);}
 /* >>vulkan/ops/reduce.c */
-typedef struct oxi_vk_line_operand{const ox_tensor*t;int64_t stride[OX_MAX_DIMS+1];}oxi_vk_line_operand;
-typedef struct oxi_vk_lines{oxi_walk kept,line;oxi_vk_line_params params;}oxi_vk_lines;
-static void oxi_vk_line_operand_of(oxi_vk_line_operand*o,const ox_tensor*t,int ndim){memset(o,0,sizeof*o);
-o->t=t;for(int i=0;t&&i<ndim;i++)o->stride[i]=t->stride[i];}
-static void oxi_vk_lines_add(oxi_walk*w,const oxi_vk_line_operand*o,uint32_t dims,bool in_line,int ndim){
-int64_t stride[OX_MAX_DIMS];int n=0;for(int i=0;i<ndim;i++)
+typedef struct oxi_vk_line_operand{const ox_tensor*t;int64_t stride[OX_MAX_DIMS+1];}oxi_vk_line_operand;typedef struct oxi_vk_lines{
+oxi_walk kept,line;oxi_vk_line_params params;}oxi_vk_lines;
+static void oxi_vk_line_operand_of(oxi_vk_line_operand*o,const ox_tensor*t,int ndim){memset(o,0,sizeof*o);o->t=t;
+for(int i=0;t&&i<ndim;i++)o->stride[i]=t->stride[i];}
+static void oxi_vk_lines_add(oxi_walk*w,const oxi_vk_line_operand*o,uint32_t dims,bool in_line,int ndim){int64_t stride[OX_MAX_DIMS];
+int n=0;for(int i=0;i<ndim;i++)
 if((dims>>i&1)==(in_line?1u:0u))stride[n++]=o->stride[i];
 char*address=(char*)(uintptr_t)(OXI_VK_ORIGIN+oxi_vk_byte_at(o->t));
 oxi_walk_add_raw(w,address,(int64_t)1<<oxi_vk_width(o->t->dtype),stride);}
@@ -27519,13 +27068,12 @@ if(dims>>i&1)
 line[line_dims++]=shape[i];
 else
 kept[kept_dims++]=shape[i];
-oxi_walk_begin(&l->kept,kept_dims,kept);oxi_walk_begin(&l->line,line_dims,line);int place[4]={-1,-1,-1,-1};
-for(int i=0;i<count;i++){if(!operands[i].t)continue;
-place[i]=l->kept.operands;oxi_vk_lines_add(&l->kept,&operands[i],dims,false,ndim);
-oxi_vk_lines_add(&l->line,&operands[i],dims,true,ndim);}
-oxi_walk_ready(&l->kept,OXI_WALK_MEMORY_ORDER);
-oxi_walk_ready(&l->line,ordered?OXI_WALK_IN_ORDER:OXI_WALK_MEMORY_ORDER);oxi_vk_line_params*p=&l->params;
-p->kept=(uint32_t)l->kept.numel;p->length=(uint32_t)l->line.numel;p->kept_dims=(uint32_t)l->kept.ndim;
+oxi_walk_begin(&l->kept,kept_dims,kept);oxi_walk_begin(&l->line,line_dims,line);int place[4]={-1,-1,-1,-1};for(int i=0;i<count;i++){
+if(!operands[i].t)continue;
+place[i]=l->kept.operands;oxi_vk_lines_add(&l->kept,&operands[i],dims,false,ndim);oxi_vk_lines_add(&l->line,&operands[i],dims,true,ndim);
+}
+oxi_walk_ready(&l->kept,OXI_WALK_MEMORY_ORDER);oxi_walk_ready(&l->line,ordered?OXI_WALK_IN_ORDER:OXI_WALK_MEMORY_ORDER);
+oxi_vk_line_params*p=&l->params;p->kept=(uint32_t)l->kept.numel;p->length=(uint32_t)l->line.numel;p->kept_dims=(uint32_t)l->kept.ndim;
 p->line_dims=(uint32_t)l->line.ndim;for(int i=0;i<count;i++){if(place[i]<0)continue;
 const oxi_walk*k=&l->kept,*w=&l->line;int64_t moved=
 (int64_t)(uintptr_t)w->base[place[i]]-OXI_VK_ORIGIN-(int64_t)oxi_vk_byte_at(operands[i].t);
@@ -27535,8 +27083,7 @@ for(int e=0;e<w->ndim;e++)p->line_stride[e][i]=(uint32_t)w->stride[place[i]][e];
 for(int e=0;e<l->kept.ndim;e++)p->kept_shape[e]=(uint32_t)l->kept.shape[e];
 for(int e=0;e<l->line.ndim;e++)p->line_shape[e]=(uint32_t)l->line.shape[e];}
 static uint32_t oxi_vk_reduce_lane(const oxi_call*call,oxi_reduction r){
-bool real=r.kind==OXI_REDUCES_LOGSUMEXP||r.finish==OXI_FINISH_MEAN;
-ox_dtype dtype=call->in[0]->dtype,to=call->out[0]->dtype;
+bool real=r.kind==OXI_REDUCES_LOGSUMEXP||r.finish==OXI_FINISH_MEAN;ox_dtype dtype=call->in[0]->dtype,to=call->out[0]->dtype;
 bool wide=dtype==OX_F64||(to==OX_F64&&oxi_is_float(dtype));
 if(wide||r.kind==OXI_REDUCES_POWERS||(dtype==OX_C64&&r.kind==OXI_REDUCES_COUNT))
 return OXI_LANE_F64;
@@ -27544,17 +27091,15 @@ return real||dtype==OX_C64?(uint32_t)OXI_LANE_F32:(uint32_t)oxi_lane_of(dtype);}
 static bool oxi_vk_reduces_parts(const oxi_call*call){
 return call->in[0]->dtype==OX_C64&&call->out[0]->dtype==OX_C64&&call->in[0]->ndim<OX_MAX_DIMS&&
 oxi_reduction_of(call).kind==OXI_REDUCES_SUM;}
-static bool oxi_vk_can_reduce(const oxi_vk_device*d,const oxi_call*call){
-const ox_tensor*x=call->in[0],*out=call->out[0];oxi_reduction r=oxi_reduction_of(call);
-if(oxi_is_block(x->dtype)||!oxi_vk_fits(x)||!oxi_vk_fits(out))return false;
+static bool oxi_vk_can_reduce(const oxi_vk_device*d,const oxi_call*call){const ox_tensor*x=call->in[0],*out=call->out[0];
+oxi_reduction r=oxi_reduction_of(call);if(oxi_is_block(x->dtype)||!oxi_vk_fits(x)||!oxi_vk_fits(out))return false;
 if(oxi_vk_reduces_parts(call))return true;
 if(oxi_vk_reduce_lane(call,r)==OXI_LANE_F64)
 return d->caps&OX_VULKAN_CAP_F64&&out->dtype!=OX_C64&&(x->dtype!=OX_C64||r.kind==OXI_REDUCES_COUNT);
 return oxi_vk_map_reads(x->dtype)&&oxi_vk_map_reads(out->dtype);}
 static uint32_t oxi_vk_power_above(uint64_t n,uint32_t most){uint32_t p=1;while(p<n&&p<most)p*=2;
 return p;}
-static uint32_t oxi_vk_power_below(uint32_t base,uint64_t n,uint32_t most){uint32_t p=1;
-while(p*base<=n&&p*base<=most)p*=base;
+static uint32_t oxi_vk_power_below(uint32_t base,uint64_t n,uint32_t most){uint32_t p=1;while(p*base<=n&&p*base<=most)p*=base;
 return p;}
 static bool oxi_vk_lines_quads(const oxi_vk_lines*l,const oxi_vk_line_operand*o,int first,int count){
 const oxi_vk_line_params*p=&l->params;if(p->line_dims>1||p->length<4)return false;
@@ -27563,113 +27108,92 @@ if(oxi_vk_width(o[i].t->dtype)>2||p->line_stride[0][i]!=1||p->at[i]%4!=0)return 
 for(uint32_t e=0;e<p->kept_dims;e++)
 if(p->kept_shape[e]>1&&p->kept_stride[e][i]%4!=0)return false;}
 return true;}
-typedef struct oxi_vk_reduce_job{oxi_vk_lines l;oxi_vk_reduce_params params;oxi_vk_dispatch dispatch;
-bool quads;}oxi_vk_reduce_job;
-static void oxi_vk_reduce_prepare(const oxi_call*call,oxi_reduction r,oxi_vk_reduce_job*job){
-const ox_tensor*x=call->in[0];oxi_vk_line_operand operands[3];oxi_vk_dispatch*dispatch=&job->dispatch;
-memset(job,0,sizeof*job);oxi_vk_line_operand_of(&operands[0],x,x->ndim);for(int o=0;o<2;o++){
-const ox_tensor*out=o<call->out_count?call->out[o]:NULL;oxi_vk_line_operand_of(&operands[1 +o],out,0);
-for(int i=0,k=0;out&&i<x->ndim;i++){if(call->attr.reduce.dims>>i&1)continue;
+typedef struct oxi_vk_reduce_job{oxi_vk_lines l;oxi_vk_reduce_params params;oxi_vk_dispatch dispatch;bool quads;}oxi_vk_reduce_job;
+static void oxi_vk_reduce_prepare(const oxi_call*call,oxi_reduction r,oxi_vk_reduce_job*job){const ox_tensor*x=call->in[0];
+oxi_vk_line_operand operands[3];oxi_vk_dispatch*dispatch=&job->dispatch;memset(job,0,sizeof*job);
+oxi_vk_line_operand_of(&operands[0],x,x->ndim);for(int o=0;o<2;o++){const ox_tensor*out=o<call->out_count?call->out[o]:NULL;
+oxi_vk_line_operand_of(&operands[1 +o],out,0);for(int i=0,k=0;out&&i<x->ndim;i++){if(call->attr.reduce.dims>>i&1)continue;
 operands[1 +o].stride[i]=out->stride[call->attr.reduce.keepdim?i:k++];}
 oxi_vk_bind(dispatch,1 +o,out?out:call->out[0],true);}
-oxi_vk_bind(dispatch,0,x,false);
-oxi_vk_lines_cut(&job->l,x->ndim,x->shape,call->attr.reduce.dims,r.places!=0,operands,3);
+oxi_vk_bind(dispatch,0,x,false);oxi_vk_lines_cut(&job->l,x->ndim,x->shape,call->attr.reduce.dims,r.places!=0,operands,3);
 job->quads=oxi_vk_lines_quads(&job->l,operands,0,1);job->l.params.f[0]=oxi_vk_float_bits(r.number);
 oxi_vk_double_words(r.number,job->params.power);
-dispatch->special.reduce.kind=(uint32_t)r.kind;dispatch->special.reduce.lane=oxi_vk_reduce_lane(call,r);
-dispatch->shader=
+dispatch->special.reduce.kind=(uint32_t)r.kind;dispatch->special.reduce.lane=oxi_vk_reduce_lane(call,r);dispatch->shader=
 dispatch->special.reduce.lane==OXI_LANE_F64?OXI_VK_SHADER_reduce_double:OXI_VK_SHADER_reduce;
 dispatch->special.reduce.to=(uint32_t)call->out[0]->dtype;dispatch->special.reduce.from=(uint32_t)x->dtype;
 dispatch->special.reduce.finish=(uint32_t)r.finish;dispatch->special.reduce.places=(uint32_t)r.places;
-dispatch->special.reduce.reads=(uint32_t)r.reads;dispatch->special.reduce.segments=1;
-dispatch->params=&job->params;dispatch->param_bytes=sizeof job->params;}
+dispatch->special.reduce.reads=(uint32_t)r.reads;dispatch->special.reduce.segments=1;dispatch->params=&job->params;
+dispatch->param_bytes=sizeof job->params;}
 enum{OXI_VK_MANY_LINES=1<<16};
 #ifndef OXI_VK_LINE_QUADS
 #define OXI_VK_LINE_QUADS 4
 #endif
-static ox_status oxi_vk_reduce_record(oxi_vk_device*d,oxi_vk_reduce_job*job){
-const oxi_walk*kept=&job->l.kept,*line=&job->l.line;if(kept->numel==0)return OX_OK;
-bool across=kept->step[0]!=0&&llabs(kept->step[0])<llabs(line->step[0])&&kept->numel>=64;
-bool quads=job->quads&&!across;uint64_t steps=(uint64_t)line->numel/(quads?4:1);
-uint32_t threads=oxi_vk_threads(job->dispatch.shader);
+static ox_status oxi_vk_reduce_record(oxi_vk_device*d,oxi_vk_reduce_job*job){const oxi_walk*kept=&job->l.kept,*line=&job->l.line;
+if(kept->numel==0)return OX_OK;
+bool across=kept->step[0]!=0&&llabs(kept->step[0])<llabs(line->step[0])&&kept->numel>=64;bool quads=job->quads&&!across;
+uint64_t steps=(uint64_t)line->numel/(quads?4:1);uint32_t threads=oxi_vk_threads(job->dispatch.shader);
 uint32_t lanes=oxi_vk_power_below(4,steps,threads),segments=job->dispatch.special.reduce.segments;
 if(across&&lanes>8)lanes=kept->numel>=4096?8:16;
 if(across&&steps<=16&&kept->numel>=OXI_VK_MANY_LINES)lanes=1;
 if(segments>1){across=false;
 quads=job->quads;lanes=threads;}
 bool long_lines=steps/segments/lanes>=OXI_VK_LINE_QUADS&&!oxi_vk_is_software(d);
-job->dispatch.special.reduce.quads=!quads?0:long_lines?OXI_VK_LINE_QUADS:1;
-job->dispatch.special.reduce.lanes=lanes;job->dispatch.special.reduce.across=across;
-job->params.line=job->l.params;uint32_t group_lines=threads/lanes;
-oxi_vk_groups(&job->dispatch,((uint64_t)kept->numel+group_lines-1)/group_lines*segments);
-return oxi_vk_record(d,&job->dispatch);}
+job->dispatch.special.reduce.quads=!quads?0:long_lines?OXI_VK_LINE_QUADS:1;job->dispatch.special.reduce.lanes=lanes;
+job->dispatch.special.reduce.across=across;job->params.line=job->l.params;uint32_t group_lines=threads/lanes;
+oxi_vk_groups(&job->dispatch,((uint64_t)kept->numel+group_lines-1)/group_lines*segments);return oxi_vk_record(d,&job->dispatch);}
 #ifndef OXI_VK_SEGMENTS
 #define OXI_VK_SEGMENTS 2048
 #endif
 enum{OXI_VK_SEGMENT=1<<14,OXI_VK_FEW_LINES=64};
 static uint32_t oxi_vk_segments(const oxi_vk_reduce_job*job,oxi_reduction r){
-bool joins=r.kind==OXI_REDUCES_SUM||r.kind==OXI_REDUCES_PRODUCT||r.kind==OXI_REDUCES_MOST||
-r.kind==OXI_REDUCES_LEAST;
+bool joins=r.kind==OXI_REDUCES_SUM||r.kind==OXI_REDUCES_PRODUCT||r.kind==OXI_REDUCES_MOST||r.kind==OXI_REDUCES_LEAST;
 int64_t kept=job->l.kept.numel,length=job->l.line.numel;
 if(!joins||r.places||kept==0||kept>=OXI_VK_FEW_LINES||length<2*OXI_VK_SEGMENT)return 1;
-int64_t most=OXI_VK_SEGMENTS/kept,parts=length/OXI_VK_SEGMENT;
-return oxi_vk_power_below(2,(uint64_t)parts,(uint32_t)most);}
-static ox_status oxi_vk_reduce_twice(oxi_vk_device*d,const oxi_call*call,oxi_reduction r,
-oxi_vk_reduce_job*job,uint32_t segments){ox_tensor parts,*in=&parts;
-ox_storage storage;oxi_call second=*call;oxi_vk_reduce_job last;int64_t shape[2];
-uint32_t length=job->l.params.length;uint32_t lane=oxi_vk_reduce_lane(call,r);bool real=lane==OXI_LANE_F32;
-shape[0]=job->l.kept.numel;shape[1]=segments*(real&&r.kind==OXI_REDUCES_SUM?2:1);
-oxi_meta(&parts,real?OX_C64:oxi_lane_dtype((oxi_lane)lane),2,shape);
+int64_t most=OXI_VK_SEGMENTS/kept,parts=length/OXI_VK_SEGMENT;return oxi_vk_power_below(2,(uint64_t)parts,(uint32_t)most);}
+static ox_status oxi_vk_reduce_twice(oxi_vk_device*d,const oxi_call*call,oxi_reduction r,oxi_vk_reduce_job*job,uint32_t segments){
+ox_tensor parts,*in=&parts;ox_storage storage;oxi_call second=*call;oxi_vk_reduce_job last;int64_t shape[2];
+uint32_t length=job->l.params.length;uint32_t lane=oxi_vk_reduce_lane(call,r);bool real=lane==OXI_LANE_F32;shape[0]=job->l.kept.numel;
+shape[1]=segments*(real&&r.kind==OXI_REDUCES_SUM?2:1);oxi_meta(&parts,real?OX_C64:oxi_lane_dtype((oxi_lane)lane),2,shape);
 oxi_vk_chunk*chunk=oxi_vk_borrow(d,&parts,&storage);if(!chunk)return OX_ERR_NOMEM;
 job->dispatch.special.reduce.to=(uint32_t)parts.dtype;job->dispatch.special.reduce.finish=OXI_FINISH_PLAIN;
-job->dispatch.special.reduce.segments=segments;job->l.params.at[1]=oxi_vk_element_at(&parts);
-oxi_vk_bind(&job->dispatch,1,&parts,true);oxi_vk_bind(&job->dispatch,2,&parts,true);
-ox_status status=oxi_vk_reduce_record(d,job);ox_tensor out=oxi_borrowed(call->out[0]);out.ndim=1;
-out.shape[0]=shape[0];out.stride[0]=1;second.in=&in;second.out[0]=&out;second.attr.reduce.dims=2;
-second.attr.reduce.keepdim=false;r.reads=OXI_READS_VALUE;oxi_vk_reduce_prepare(&second,r,&last);
-last.l.params.extra=length;if(status==OX_OK)status=oxi_vk_reduce_record(d,&last);
+job->dispatch.special.reduce.segments=segments;job->l.params.at[1]=oxi_vk_element_at(&parts);oxi_vk_bind(&job->dispatch,1,&parts,true);
+oxi_vk_bind(&job->dispatch,2,&parts,true);ox_status status=oxi_vk_reduce_record(d,job);ox_tensor out=oxi_borrowed(call->out[0]);
+out.ndim=1;out.shape[0]=shape[0];out.stride[0]=1;second.in=&in;second.out[0]=&out;second.attr.reduce.dims=2;
+second.attr.reduce.keepdim=false;r.reads=OXI_READS_VALUE;oxi_vk_reduce_prepare(&second,r,&last);last.l.params.extra=length;
+if(status==OX_OK)status=oxi_vk_reduce_record(d,&last);
 oxi_vk_chunk_give(d,chunk);return status;}
-static ox_status oxi_vk_reduce_numbers(oxi_vk_device*d,const oxi_call*call){oxi_vk_reduce_job job;
-oxi_reduction r=oxi_reduction_of(call);oxi_vk_reduce_prepare(call,r,&job);
-uint32_t segments=oxi_vk_segments(&job,r);bool plain=job.l.kept.numel==1||oxi_walk_flat(&job.l.kept,1);
-return segments>1&&plain?oxi_vk_reduce_twice(d,call,r,&job,segments):oxi_vk_reduce_record(d,&job);}
-static ox_tensor oxi_vk_parts_of(const ox_tensor*t){ox_tensor parts=oxi_borrowed(t);parts.dtype=OX_F32;
-parts.offset*=2;for(int i=0;i<t->ndim;i++)parts.stride[i]*=2;
+static ox_status oxi_vk_reduce_numbers(oxi_vk_device*d,const oxi_call*call){oxi_vk_reduce_job job;oxi_reduction r=oxi_reduction_of(call);
+oxi_vk_reduce_prepare(call,r,&job);uint32_t segments=oxi_vk_segments(&job,r);
+bool plain=job.l.kept.numel==1||oxi_walk_flat(&job.l.kept,1);return segments>1&&plain?oxi_vk_reduce_twice(d,call,r,&job,segments)
+:oxi_vk_reduce_record(d,&job);}
+static ox_tensor oxi_vk_parts_of(const ox_tensor*t){ox_tensor parts=oxi_borrowed(t);parts.dtype=OX_F32;parts.offset*=2;
+for(int i=0;i<t->ndim;i++)parts.stride[i]*=2;
 parts.shape[parts.ndim]=2;parts.stride[parts.ndim++]=1;return parts;}
-static ox_status oxi_vk_reduce(oxi_vk_device*d,const oxi_call*call){
-if(!oxi_vk_reduces_parts(call))return oxi_vk_reduce_numbers(d,call);
-ox_tensor x=oxi_vk_parts_of(call->in[0]),out=oxi_vk_parts_of(call->out[0]),*in=&x;oxi_call parts=*call;
-parts.in=&in;parts.out[0]=&out;return oxi_vk_reduce_numbers(d,&parts);}
-static bool oxi_vk_scans_double(const oxi_call*call){
-return call->in[0]->dtype==OX_F64&&call->out[0]->dtype==OX_F64;}
-static bool oxi_vk_can_scan(const oxi_vk_device*d,const oxi_call*call){
-if(!oxi_vk_fits(call->in[0]))return false;
+static ox_status oxi_vk_reduce(oxi_vk_device*d,const oxi_call*call){if(!oxi_vk_reduces_parts(call))return oxi_vk_reduce_numbers(d,call);
+ox_tensor x=oxi_vk_parts_of(call->in[0]),out=oxi_vk_parts_of(call->out[0]),*in=&x;oxi_call parts=*call;parts.in=&in;parts.out[0]=&out;
+return oxi_vk_reduce_numbers(d,&parts);}
+static bool oxi_vk_scans_double(const oxi_call*call){return call->in[0]->dtype==OX_F64&&call->out[0]->dtype==OX_F64;}
+static bool oxi_vk_can_scan(const oxi_vk_device*d,const oxi_call*call){if(!oxi_vk_fits(call->in[0]))return false;
 if(oxi_vk_scans_double(call))return d->caps&OX_VULKAN_CAP_F64;
 return oxi_vk_map_reads(call->in[0]->dtype)&&oxi_vk_map_reads(call->out[0]->dtype);}
-enum{OXI_VK_SCAN_SEGMENTS=256,OXI_VK_SCAN_LEAST=2048};
-static uint32_t oxi_vk_scan_segments(const oxi_vk_line_params*p){uint32_t most=p->length/OXI_VK_SCAN_LEAST;
-if(p->kept>=OXI_VK_FEW_LINES||most<4)return 1;
+enum{OXI_VK_SCAN_SEGMENTS=256,OXI_VK_SCAN_LEAST=2048};static uint32_t oxi_vk_scan_segments(const oxi_vk_line_params*p){
+uint32_t most=p->length/OXI_VK_SCAN_LEAST;if(p->kept>=OXI_VK_FEW_LINES||most<4)return 1;
 return most<OXI_VK_SCAN_SEGMENTS?most:(uint32_t)OXI_VK_SCAN_SEGMENTS;}
-static ox_status oxi_vk_scan_twice(oxi_vk_device*d,oxi_vk_line_params*p,oxi_vk_dispatch*dispatch,
-uint32_t segments){oxi_vk_chunk*totals=oxi_vk_chunk_alloc(d,(uint64_t)p->kept*segments*8);
-ox_status status=totals?OX_OK:OX_ERR_NOMEM;
+static ox_status oxi_vk_scan_twice(oxi_vk_device*d,oxi_vk_line_params*p,oxi_vk_dispatch*dispatch,uint32_t segments){
+oxi_vk_chunk*totals=oxi_vk_chunk_alloc(d,(uint64_t)p->kept*segments*8);ox_status status=totals?OX_OK:OX_ERR_NOMEM;
 for(uint32_t part=OXI_VK_SCAN_TOTALS;part<=OXI_VK_SCAN_CARRIED&&status==OX_OK;part++){p->f[0]=segments;
 p->f[1]=(p->length+segments-1)/segments;p->f[2]=(uint32_t)(totals->offset/4);dispatch->use[2].chunk=totals;
 dispatch->use[2].writes=part==OXI_VK_SCAN_TOTALS;dispatch->uses=3;dispatch->special.scan.part=part;
 oxi_vk_groups(dispatch,(uint64_t)p->kept*segments);status=oxi_vk_record(d,dispatch);}
 if(totals)oxi_vk_chunk_give(d,totals);
 return status;}
-static ox_status oxi_vk_scan(oxi_vk_device*d,const oxi_call*call){
-const ox_tensor*x=call->in[0],*out=call->out[0];oxi_vk_line_operand o[2];oxi_vk_dispatch dispatch;
-oxi_vk_lines l;if(ox_numel(x)==0)return OX_OK;
-memset(&dispatch,0,sizeof dispatch);oxi_vk_line_operand_of(&o[0],out,x->ndim);
-oxi_vk_line_operand_of(&o[1],x,x->ndim);
-oxi_vk_lines_cut(&l,x->ndim,x->shape,x->ndim?1u<<call->attr.along.dim:0,true,o,2);
-oxi_vk_bind(&dispatch,0,out,true);oxi_vk_bind(&dispatch,1,x,false);
-dispatch.shader=oxi_vk_scans_double(call)?OXI_VK_SHADER_scan_double:OXI_VK_SHADER_scan;
-dispatch.special.scan.product=call->op==OXI_OP_cumprod;
-dispatch.special.scan.lane=(uint32_t)oxi_lane_of(x->dtype);dispatch.special.scan.to=(uint32_t)out->dtype;
-dispatch.special.scan.from=(uint32_t)x->dtype;dispatch.params=&l.params;
+static ox_status oxi_vk_scan(oxi_vk_device*d,const oxi_call*call){const ox_tensor*x=call->in[0],*out=call->out[0];
+oxi_vk_line_operand o[2];oxi_vk_dispatch dispatch;oxi_vk_lines l;if(ox_numel(x)==0)return OX_OK;
+memset(&dispatch,0,sizeof dispatch);oxi_vk_line_operand_of(&o[0],out,x->ndim);oxi_vk_line_operand_of(&o[1],x,x->ndim);
+oxi_vk_lines_cut(&l,x->ndim,x->shape,x->ndim?1u<<call->attr.along.dim:0,true,o,2);oxi_vk_bind(&dispatch,0,out,true);
+oxi_vk_bind(&dispatch,1,x,false);dispatch.shader=oxi_vk_scans_double(call)?OXI_VK_SHADER_scan_double:OXI_VK_SHADER_scan;
+dispatch.special.scan.product=call->op==OXI_OP_cumprod;dispatch.special.scan.lane=(uint32_t)oxi_lane_of(x->dtype);
+dispatch.special.scan.to=(uint32_t)out->dtype;dispatch.special.scan.from=(uint32_t)x->dtype;dispatch.params=&l.params;
 dispatch.param_bytes=sizeof l.params;uint32_t segments=oxi_vk_scan_segments(&l.params);
 if(segments>1)return oxi_vk_scan_twice(d,&l.params,&dispatch,segments);
 oxi_vk_groups(&dispatch,(uint64_t)l.kept.numel);return oxi_vk_record(d,&dispatch);}
@@ -27679,25 +27203,21 @@ if(oxi_row_form_of(call).groups>0&&call->in[0]->ndim==OX_MAX_DIMS)return false;
 for(int i=0;i<call->in_count;i++)
 if(call->in[i]&&(!oxi_is_float(call->in[i]->dtype)||call->in[i]->dtype==OX_F64))return false;
 return oxi_is_float(call->out[0]->dtype)&&call->out[0]->dtype!=OX_F64&&oxi_vk_fits(call->in[0]);}
-static uint32_t oxi_vk_row_operands(const oxi_call*call,const oxi_row_form*form,int64_t*shape,int*ndim,
-oxi_vk_line_operand*o){const ox_tensor*x=call->in[0];
-*ndim=x->ndim;memcpy(shape,x->shape,sizeof x->shape);oxi_vk_line_operand_of(&o[0],call->out[0],x->ndim);
+static uint32_t oxi_vk_row_operands(const oxi_call*call,const oxi_row_form*form,int64_t*shape,int*ndim,oxi_vk_line_operand*o){
+const ox_tensor*x=call->in[0];*ndim=x->ndim;memcpy(shape,x->shape,sizeof x->shape);oxi_vk_line_operand_of(&o[0],call->out[0],x->ndim);
 oxi_vk_line_operand_of(&o[1],x,x->ndim);for(int i=2;i<4;i++)
 oxi_vk_line_operand_of(&o[i],i-1<call->in_count?call->in[i-1]:NULL,0);
 if(form->groups==0){for(int i=0;i<x->ndim;i++)
 for(int k=2;k<4&&form->inside>>i&1;k++)
 if(o[k].t)o[k].stride[i]=o[k].t->stride[i-(x->ndim-o[k].t->ndim)];
 return form->inside;}
-int64_t each=x->shape[1]/form->groups;uint32_t dims=0;*ndim=x->ndim+1;
-for(int i=x->ndim;i>2;i--)shape[i]=x->shape[i-1];
+int64_t each=x->shape[1]/form->groups;uint32_t dims=0;*ndim=x->ndim+1;for(int i=x->ndim;i>2;i--)shape[i]=x->shape[i-1];
 shape[1]=form->groups;shape[2]=each;for(int k=0;k<4;k++){if(!o[k].t)continue;
-int64_t channel=k<2?o[k].t->stride[1]:o[k].t->stride[0];
-for(int i=x->ndim;k<2&&i>2;i--)o[k].stride[i]=o[k].t->stride[i-1];
+int64_t channel=k<2?o[k].t->stride[1]:o[k].t->stride[0];for(int i=x->ndim;k<2&&i>2;i--)o[k].stride[i]=o[k].t->stride[i-1];
 o[k].stride[1]=channel*each;o[k].stride[2]=channel;}
 for(int i=2;i<*ndim;i++)dims|=1u<<i;
 return dims;}
-enum{OXI_VK_HELD=16};
-static uint32_t oxi_vk_row_lanes(const oxi_vk_device*d,const oxi_vk_lines*l,const oxi_vk_line_operand*o,
+enum{OXI_VK_HELD=16};static uint32_t oxi_vk_row_lanes(const oxi_vk_device*d,const oxi_vk_lines*l,const oxi_vk_line_operand*o,
 uint32_t*held){bool software=oxi_vk_is_software(d);
 uint32_t n=l->params.length,quads=(n+3)/4,threads=oxi_vk_threads(OXI_VK_SHADER_softmax_norm);
 uint32_t lanes=quads>64||software?threads:32;uint32_t most=software?1:OXI_VK_HELD;*held=0;
@@ -27705,84 +27225,65 @@ if(n%4!=0||quads>most*lanes||!oxi_vk_lines_quads(l,o,0,4))return threads;
 *held=(quads+lanes-1)/lanes;if(*held>4)*held+=*held%2;
 return lanes;}
 static ox_status oxi_vk_row_added(oxi_vk_device*d,const oxi_call*call,const ox_tensor**added){
-const oxi_row_form form=oxi_row_form_of(call);const ox_tensor*out=call->out[0];oxi_vk_line_operand o[4];
-oxi_vk_dispatch dispatch;oxi_vk_lines l;int64_t shape[OX_MAX_DIMS+1];int ndim;
-memset(&dispatch,0,sizeof dispatch);if(ox_numel(out)==0)return OX_OK;
-uint32_t dims=oxi_vk_row_operands(call,&form,shape,&ndim,o);
-if(*added)oxi_vk_line_operand_of(&o[3],*added,ndim);
+const oxi_row_form form=oxi_row_form_of(call);const ox_tensor*out=call->out[0];oxi_vk_line_operand o[4];oxi_vk_dispatch dispatch;
+oxi_vk_lines l;int64_t shape[OX_MAX_DIMS+1];int ndim;memset(&dispatch,0,sizeof dispatch);if(ox_numel(out)==0)return OX_OK;
+uint32_t dims=oxi_vk_row_operands(call,&form,shape,&ndim,o);if(*added)oxi_vk_line_operand_of(&o[3],*added,ndim);
 oxi_vk_lines_cut(&l,ndim,shape,dims,false,o,4);l.params.f[0]=oxi_vk_float_bits(form.eps);
 uint32_t width=oxi_vk_width(out->dtype),each=4u>>width;bool packed=
 width<2&&oxi_walk_flat(&l.line,0)&&l.params.length%each==0&&l.params.at[0]%each==0;
 for(uint32_t e=0;e<l.params.kept_dims;e++)
 packed=packed&&l.params.kept_stride[e][0]%each==0;
-dispatch.special.softmax_norm.kind=form.finish==OXI_ROW_SOFTMAX?OXI_VK_SOFTMAX
-:form.finish==OXI_ROW_LOG_SOFTMAX?OXI_VK_LOG_SOFTMAX:form.measure==OXI_REDUCES_MOMENTS?OXI_VK_LAYER
-:OXI_VK_RMS;
+dispatch.special.softmax_norm.kind=form.finish==OXI_ROW_SOFTMAX?OXI_VK_SOFTMAX:form.finish==OXI_ROW_LOG_SOFTMAX?OXI_VK_LOG_SOFTMAX
+:form.measure==OXI_REDUCES_MOMENTS?OXI_VK_LAYER:OXI_VK_RMS;
 dispatch.shader=OXI_VK_SHADER_softmax_norm;dispatch.special.softmax_norm.to=(uint32_t)out->dtype;
-dispatch.special.softmax_norm.from=(uint32_t)call->in[0]->dtype;
-dispatch.special.softmax_norm.weight=o[2].t?(uint32_t)o[2].t->dtype:0;
-dispatch.special.softmax_norm.bias=o[3].t&&!*added?(uint32_t)o[3].t->dtype:0;
-dispatch.special.softmax_norm.packed=packed||width==2;
-uint32_t lanes=oxi_vk_row_lanes(d,&l,o,&dispatch.special.softmax_norm.held);
-dispatch.special.softmax_norm.lanes=lanes;
+dispatch.special.softmax_norm.from=(uint32_t)call->in[0]->dtype;dispatch.special.softmax_norm.weight=o[2].t?(uint32_t)o[2].t->dtype:0;
+dispatch.special.softmax_norm.bias=o[3].t&&!*added?(uint32_t)o[3].t->dtype:0;dispatch.special.softmax_norm.packed=packed||width==2;
+uint32_t lanes=oxi_vk_row_lanes(d,&l,o,&dispatch.special.softmax_norm.held);dispatch.special.softmax_norm.lanes=lanes;
 dispatch.special.softmax_norm.adds=*added&&dispatch.special.softmax_norm.held>0;for(int i=0;i<4;i++)
 if(o[i].t&&(i<3||!*added||dispatch.special.softmax_norm.adds))
 oxi_vk_bind(&dispatch,i,o[i].t,i==0||(i==3&&*added));
 oxi_vk_bind_rest(&dispatch);if(dispatch.special.softmax_norm.adds)*added=NULL;
-dispatch.params=&l.params;dispatch.param_bytes=sizeof l.params;
-oxi_vk_invocations(&dispatch,(uint64_t)l.kept.numel*lanes);return oxi_vk_record(d,&dispatch);}
-static ox_status oxi_vk_row(oxi_vk_device*d,const oxi_call*call){const ox_tensor*added=NULL;
-return oxi_vk_row_added(d,call,&added);}
+dispatch.params=&l.params;dispatch.param_bytes=sizeof l.params;oxi_vk_invocations(&dispatch,(uint64_t)l.kept.numel*lanes);
+return oxi_vk_record(d,&dispatch);}
+static ox_status oxi_vk_row(oxi_vk_device*d,const oxi_call*call){const ox_tensor*added=NULL;return oxi_vk_row_added(d,call,&added);}
 /* >>vulkan/ops/sort.c */
-typedef struct oxi_vk_sort_pass{bool merges;uint64_t count,length,keep,runs,count_out,groups;
-}oxi_vk_sort_pass;
-static oxi_vk_sort_pass oxi_vk_sort_plan(uint64_t lines,uint64_t count,uint64_t run,uint64_t wanted){
-oxi_vk_sort_pass p;p.count=count;p.merges=run>OXI_VK_SORT_ROOM/2;
-p.length=p.merges?run:oxi_vk_power_above(count,OXI_VK_SORT_ROOM);uint64_t taken=p.merges?2*run:p.length;
-p.keep=wanted<taken?wanted:taken;p.runs=(count+taken-1)/taken;
-uint64_t rest=count-(p.runs-1)*taken,each=OXI_VK_SORT_ROOM/p.length;
-p.count_out=(p.runs-1)*p.keep+(rest<p.keep?rest:p.keep);
-p.groups=p.merges?lines*p.runs*((p.keep+OXI_VK_SORT_ROOM-1)/OXI_VK_SORT_ROOM):(lines*p.runs+each-1)/each;
+typedef struct oxi_vk_sort_pass{bool merges;uint64_t count,length,keep,runs,count_out,groups;}oxi_vk_sort_pass;
+static oxi_vk_sort_pass oxi_vk_sort_plan(uint64_t lines,uint64_t count,uint64_t run,uint64_t wanted){oxi_vk_sort_pass p;p.count=count;
+p.merges=run>OXI_VK_SORT_ROOM/2;p.length=p.merges?run:oxi_vk_power_above(count,OXI_VK_SORT_ROOM);uint64_t taken=p.merges?2*run:p.length;
+p.keep=wanted<taken?wanted:taken;p.runs=(count+taken-1)/taken;uint64_t rest=count-(p.runs-1)*taken,each=OXI_VK_SORT_ROOM/p.length;
+p.count_out=(p.runs-1)*p.keep+(rest<p.keep?rest:p.keep);p.groups=p.merges?lines*p.runs*((p.keep+OXI_VK_SORT_ROOM-1)/OXI_VK_SORT_ROOM)
+:(lines*p.runs+each-1)/each;
 return p;}
 static uint64_t oxi_vk_sort_item_bytes(ox_dtype dtype){return oxi_vk_width(dtype)==3?12:8;}
-static uint64_t oxi_vk_sort_size(const oxi_call*call,const ox_tensor*t){
-return t->ndim?(uint64_t)t->shape[call->attr.sort.dim]:1;}
+static uint64_t oxi_vk_sort_size(const oxi_call*call,const ox_tensor*t){return t->ndim?(uint64_t)t->shape[call->attr.sort.dim]:1;}
 static uint64_t oxi_vk_sort_bytes(const oxi_call*call){const ox_tensor*x=call->in[0];
-uint64_t size=oxi_vk_sort_size(call,x),wanted=oxi_vk_sort_size(call,call->out[0]);
-if(size==0||wanted==0||ox_numel(x)==0)return 0;
+uint64_t size=oxi_vk_sort_size(call,x),wanted=oxi_vk_sort_size(call,call->out[0]);if(size==0||wanted==0||ox_numel(x)==0)return 0;
 uint64_t lines=(uint64_t)ox_numel(x)/size;oxi_vk_sort_pass p=oxi_vk_sort_plan(lines,size,0,wanted);
 return p.runs>1?lines*p.count_out*oxi_vk_sort_item_bytes(x->dtype):0;}
 static bool oxi_vk_can_sort(const oxi_vk_device*d,const oxi_call*call){const ox_tensor*x=call->in[0];
-return!oxi_is_block(x->dtype)&&x->dtype!=OX_C64&&oxi_vk_fits(x)&&
-oxi_vk_sort_bytes(call)<=d->tensor_bytes_most;}
-static ox_status oxi_vk_sort_record(oxi_vk_device*d,const oxi_call*call,oxi_vk_sort_params*params,
-oxi_vk_chunk*const*chunk){const ox_tensor*x=call->in[0];
-uint64_t lines=params->line.kept,count=params->line.length,run=0;
-uint64_t wanted=oxi_vk_sort_size(call,call->out[0]);ox_status status=OX_OK;
-for(int pass=0;status==OX_OK;pass++){oxi_vk_sort_pass p=oxi_vk_sort_plan(lines,count,run,wanted);
-const oxi_vk_chunk*from=chunk[pass%2],*to=chunk[1 -pass%2];oxi_vk_dispatch dispatch;
-memset(&dispatch,0,sizeof dispatch);params->count=(uint32_t)p.count;params->run=(uint32_t)p.length;
+return!oxi_is_block(x->dtype)&&x->dtype!=OX_C64&&oxi_vk_fits(x)&&oxi_vk_sort_bytes(call)<=d->tensor_bytes_most;}
+static ox_status oxi_vk_sort_record(oxi_vk_device*d,const oxi_call*call,oxi_vk_sort_params*params,oxi_vk_chunk*const*chunk){
+const ox_tensor*x=call->in[0];uint64_t lines=params->line.kept,count=params->line.length,run=0;
+uint64_t wanted=oxi_vk_sort_size(call,call->out[0]);ox_status status=OX_OK;for(int pass=0;status==OX_OK;pass++){
+oxi_vk_sort_pass p=oxi_vk_sort_plan(lines,count,run,wanted);const oxi_vk_chunk*from=chunk[pass%2],*to=chunk[1 -pass%2];
+oxi_vk_dispatch dispatch;memset(&dispatch,0,sizeof dispatch);params->count=(uint32_t)p.count;params->run=(uint32_t)p.length;
 params->keep=(uint32_t)p.keep;params->runs=(uint32_t)p.runs;params->count_out=(uint32_t)p.count_out;
-params->from=from?(uint32_t)(from->offset/4):0;params->to=to?(uint32_t)(to->offset/4):0;
-params->plane_in=(uint32_t)(lines*p.count);params->plane_out=(uint32_t)(lines*p.count_out);
-params->pair_groups=(uint32_t)((p.keep+OXI_VK_SORT_ROOM-1)/OXI_VK_SORT_ROOM);
-dispatch.shader=OXI_VK_SHADER_sort;dispatch.special.sort.merge=p.merges;
-dispatch.special.sort.dtype=(uint32_t)x->dtype;dispatch.special.sort.first=pass==0;
-dispatch.special.sort.last=p.runs==1;oxi_vk_bind(&dispatch,0,call->out[0],p.runs==1);
-oxi_vk_bind(&dispatch,1,call->out[1],p.runs==1);oxi_vk_bind(&dispatch,2,x,false);
-dispatch.use[3].chunk=pass>0?chunk[pass%2]:NULL;dispatch.use[4].chunk=p.runs>1?chunk[1 -pass%2]:NULL;
-dispatch.use[4].writes=p.runs>1;dispatch.uses=5;oxi_vk_bind_rest(&dispatch);dispatch.params=params;
-dispatch.param_bytes=sizeof*params;oxi_vk_groups(&dispatch,p.groups);status=oxi_vk_record(d,&dispatch);
+params->from=from?(uint32_t)(from->offset/4):0;params->to=to?(uint32_t)(to->offset/4):0;params->plane_in=(uint32_t)(lines*p.count);
+params->plane_out=(uint32_t)(lines*p.count_out);params->pair_groups=(uint32_t)((p.keep+OXI_VK_SORT_ROOM-1)/OXI_VK_SORT_ROOM);
+dispatch.shader=OXI_VK_SHADER_sort;dispatch.special.sort.merge=p.merges;dispatch.special.sort.dtype=(uint32_t)x->dtype;
+dispatch.special.sort.first=pass==0;dispatch.special.sort.last=p.runs==1;oxi_vk_bind(&dispatch,0,call->out[0],p.runs==1);
+oxi_vk_bind(&dispatch,1,call->out[1],p.runs==1);oxi_vk_bind(&dispatch,2,x,false);dispatch.use[3].chunk=pass>0?chunk[pass%2]:NULL;
+dispatch.use[4].chunk=p.runs>1?chunk[1 -pass%2]:NULL;dispatch.use[4].writes=p.runs>1;dispatch.uses=5;oxi_vk_bind_rest(&dispatch);
+dispatch.params=params;dispatch.param_bytes=sizeof*params;oxi_vk_groups(&dispatch,p.groups);status=oxi_vk_record(d,&dispatch);
 if(p.runs==1)break;
 count=p.count_out;run=p.keep;}
 return status;}
-static ox_status oxi_vk_sort(oxi_vk_device*d,const oxi_call*call){const ox_tensor*x=call->in[0];
-oxi_vk_line_operand o[3];oxi_vk_lines l;oxi_vk_sort_params params;oxi_vk_chunk*chunk[2]={NULL,NULL};
-uint64_t bytes=oxi_vk_sort_bytes(call);if(ox_numel(call->out[0])==0)return OX_OK;
-memset(&params,0,sizeof params);oxi_vk_line_operand_of(&o[0],call->out[0],x->ndim);
-oxi_vk_line_operand_of(&o[1],call->out[1],x->ndim);oxi_vk_line_operand_of(&o[2],x,x->ndim);
-oxi_vk_lines_cut(&l,x->ndim,x->shape,x->ndim?1u<<call->attr.sort.dim:0,true,o,3);params.line=l.params;
-params.flip=call->attr.sort.descending?UINT32_MAX:0;ox_status status=OX_OK;
+static ox_status oxi_vk_sort(oxi_vk_device*d,const oxi_call*call){const ox_tensor*x=call->in[0];oxi_vk_line_operand o[3];oxi_vk_lines l;
+oxi_vk_sort_params params;oxi_vk_chunk*chunk[2]={NULL,NULL};uint64_t bytes=oxi_vk_sort_bytes(call);
+if(ox_numel(call->out[0])==0)return OX_OK;
+memset(&params,0,sizeof params);oxi_vk_line_operand_of(&o[0],call->out[0],x->ndim);oxi_vk_line_operand_of(&o[1],call->out[1],x->ndim);
+oxi_vk_line_operand_of(&o[2],x,x->ndim);oxi_vk_lines_cut(&l,x->ndim,x->shape,x->ndim?1u<<call->attr.sort.dim:0,true,o,3);
+params.line=l.params;params.flip=call->attr.sort.descending?UINT32_MAX:0;ox_status status=OX_OK;
 for(int i=0;i<2&&bytes>0&&status==OX_OK;i++){chunk[i]=oxi_vk_chunk_alloc(d,bytes);
 if(!chunk[i])status=OX_ERR_NOMEM;}
 if(status==OX_OK)status=oxi_vk_sort_record(d,call,&params,chunk);
@@ -27790,88 +27291,72 @@ for(int i=0;i<2;i++)
 if(chunk[i])oxi_vk_chunk_give(d,chunk[i]);
 return status;}
 /* >>vulkan/ops/lay/lay.c */
-static void oxi_vk_lay_strides(const ox_tensor*t,int64_t each,int64_t*stride,int64_t*shape){
-int64_t dense=1;for(int i=t->ndim;i-- >0;){
+static void oxi_vk_lay_strides(const ox_tensor*t,int64_t each,int64_t*stride,int64_t*shape){int64_t dense=1;for(int i=t->ndim;i-- >0;){
 shape[i]=i==t->ndim-1?oxi_round_up(t->shape[i],each):t->shape[i];stride[i]=dense;dense*=shape[i];}}
-static ox_status oxi_vk_lay_zeros(oxi_vk_device*d,const oxi_vk_temporary*made,int64_t size){
-ox_tensor rest=oxi_borrowed(&made->t);int last=rest.ndim-1;rest.shape[last]-=size;rest.offset+=size;
-if(rest.shape[last]==0)return OX_OK;
+static ox_status oxi_vk_lay_zeros(oxi_vk_device*d,const oxi_vk_temporary*made,int64_t size){ox_tensor rest=oxi_borrowed(&made->t);
+int last=rest.ndim-1;rest.shape[last]-=size;rest.offset+=size;if(rest.shape[last]==0)return OX_OK;
 if(4*rest.shape[last]>made->t.shape[last])rest=oxi_borrowed(&made->t);
-oxi_call zeros=oxi_call_of(OXI_OP_fill,NULL,0,NULL);zeros.out[0]=&rest;
-zeros.attr=oxi_attrs_by_default(OXI_OP_fill);return oxi_vk_make(d,&zeros);}
-static ox_status oxi_vk_lay(oxi_vk_device*d,const ox_tensor*t,int64_t each,oxi_vk_temporary*made,
-ox_tensor*view){int64_t shape[OX_MAX_DIMS];
-*view=oxi_borrowed(t);oxi_vk_lay_strides(t,each,view->stride,shape);
+oxi_call zeros=oxi_call_of(OXI_OP_fill,NULL,0,NULL);zeros.out[0]=&rest;zeros.attr=oxi_attrs_by_default(OXI_OP_fill);
+return oxi_vk_make(d,&zeros);}
+static ox_status oxi_vk_lay(oxi_vk_device*d,const ox_tensor*t,int64_t each,oxi_vk_temporary*made,ox_tensor*view){
+int64_t shape[OX_MAX_DIMS];*view=oxi_borrowed(t);oxi_vk_lay_strides(t,each,view->stride,shape);
 ox_status status=oxi_vk_temporary_make(d,made,t->dtype,t->ndim,shape);
 if(status==OX_OK)status=oxi_vk_lay_zeros(d,made,t->shape[t->ndim-1]);
 if(status!=OX_OK)return status;
 view->storage=made->t.storage;view->offset=0;return oxi_vk_copy(d,t,view);}
 /* >>vulkan/ops/product/form.c */
-enum{OXI_VK_PRODUCT_ROWS=8,OXI_VK_LINES=8,OXI_VK_DOT_LINES=16,OXI_VK_DOT_MANY=3<<24,OXI_VK_LINE_LANES=32,
-OXI_VK_FEW_GROUPS=528,OXI_VK_DOT_GROUPS=132,OXI_VK_EXPAND_ROWS=128,OXI_VK_EXPAND_BYTES=1<<28,
-OXI_VK_LAY_LEAST=128,OXI_VK_LAY_BYTES=1<<30,OXI_VK_PARTS=16,OXI_VK_PART_LEAST=512,OXI_VK_MOST_SLOTS=65535};
-typedef struct oxi_vk_tiling{uint32_t m,n,deep;uint32_t subs_m,subs_n;uint32_t stages,shared;
-uint32_t least;}oxi_vk_tiling;typedef struct oxi_vk_product{oxi_product_form form;int64_t whole_m,whole_n;
-bool own;bool padded[3];bool weights;bool rough;}oxi_vk_product;
-static bool oxi_vk_product_reads(ox_dtype dtype){switch(dtype){case OX_F16:
+enum{OXI_VK_PRODUCT_ROWS=8,OXI_VK_LINES=8,OXI_VK_DOT_LINES=16,OXI_VK_DOT_MANY=3<<24,OXI_VK_LINE_LANES=32,OXI_VK_FEW_GROUPS=528,
+OXI_VK_DOT_GROUPS=132,OXI_VK_EXPAND_ROWS=128,OXI_VK_EXPAND_BYTES=1<<28,OXI_VK_LAY_LEAST=128,OXI_VK_LAY_BYTES=1<<30,OXI_VK_PARTS=16,
+OXI_VK_PART_LEAST=512,OXI_VK_MOST_SLOTS=65535};
+typedef struct oxi_vk_tiling{uint32_t m,n,deep;uint32_t subs_m,subs_n;uint32_t stages,shared;uint32_t least;}oxi_vk_tiling;
+typedef struct oxi_vk_product{oxi_product_form form;int64_t whole_m,whole_n;bool own;bool padded[3];bool weights;bool rough;
+}oxi_vk_product;static bool oxi_vk_product_reads(ox_dtype dtype){switch(dtype){case OX_F16:
 case OX_BF16:
 case OX_F32:
 case OX_F8_E4M3:
 case OX_F8_E5M2:return true;
 default:return false;}}
-static bool oxi_vk_can_product_integer(const oxi_call*call){oxi_product_form form;
-oxi_product_form_of(call,&form);bool known=form.activation==OX_ACTIVATION_NONE;
-for(int i=0;i<call->in_count;i++)
+static bool oxi_vk_can_product_integer(const oxi_call*call){oxi_product_form form;oxi_product_form_of(call,&form);
+bool known=form.activation==OX_ACTIVATION_NONE;for(int i=0;i<call->in_count;i++)
 known=known&&(!call->in[i]||(oxi_is_int(call->in[i]->dtype)&&oxi_vk_fits(call->in[i])));
 return known;}
 static bool oxi_vk_can_product_double(const oxi_vk_device*d,const oxi_call*call){oxi_product_form form;
-oxi_product_form_of(call,&form);bool known=form.activation<=OX_ACTIVATION_RELU;
-for(int i=0;i<call->in_count;i++){const ox_tensor*t=call->in[i];
-known=known&&(!t||((t->dtype==OX_F64||oxi_vk_expands(t->dtype))&&oxi_vk_fits(t)));}
+oxi_product_form_of(call,&form);bool known=form.activation<=OX_ACTIVATION_RELU;for(int i=0;i<call->in_count;i++){
+const ox_tensor*t=call->in[i];known=known&&(!t||((t->dtype==OX_F64||oxi_vk_expands(t->dtype))&&oxi_vk_fits(t)));}
 return known&&d->caps&OX_VULKAN_CAP_F64;}
-static bool oxi_vk_product_takes(const ox_tensor*t){
-return(oxi_vk_product_reads(t->dtype)||oxi_vk_expands(t->dtype))&&oxi_vk_fits(t);}
+static bool oxi_vk_product_takes(const ox_tensor*t){return(oxi_vk_product_reads(t->dtype)||oxi_vk_expands(t->dtype))&&oxi_vk_fits(t);}
 static bool oxi_vk_can_experts(const oxi_vk_device*d,const oxi_call*call){
-const ox_tensor*c=call->out[0],*w=call->in[1],*bias=call->in[3];
-if(oxi_vk_needs_books(w->dtype)&&bias)return false;
+const ox_tensor*c=call->out[0],*w=call->in[1],*bias=call->in[3];if(oxi_vk_needs_books(w->dtype)&&bias)return false;
 if(ox_numel(w)==0||ox_numel(call->in[2])>OXI_VK_MOST_SLOTS)return false;
-bool wide=c->dtype==OX_F64,known=!wide||(d->caps&OX_VULKAN_CAP_F64&&!oxi_is_block(w->dtype));
-for(int i=0;i<4;i++)
+bool wide=c->dtype==OX_F64,known=!wide||(d->caps&OX_VULKAN_CAP_F64&&!oxi_is_block(w->dtype));for(int i=0;i<4;i++)
 if(i!=2&&call->in[i])
 known=known&&(wide?oxi_vk_fits(call->in[i]):oxi_vk_product_takes(call->in[i]));
 return known&&(wide||oxi_vk_product_reads(c->dtype));}
-static bool oxi_vk_can_product(const oxi_vk_device*d,const oxi_call*call){const ox_tensor*c=call->out[0];
-if(!oxi_vk_fits(c))return false;
+static bool oxi_vk_can_product(const oxi_vk_device*d,const oxi_call*call){const ox_tensor*c=call->out[0];if(!oxi_vk_fits(c))return false;
 if(oxi_op_row_of(call->op)->operands==&oxi_operands_experts)return oxi_vk_can_experts(d,call);
 if(c->dtype==OX_F64)return oxi_vk_can_product_double(d,call);
 if(oxi_is_int(c->dtype))return oxi_vk_can_product_integer(call);
 for(int i=0;i<call->in_count;i++)
 if(call->in[i]&&!oxi_vk_product_takes(call->in[i]))return false;
 return oxi_vk_product_reads(c->dtype);}
-static void oxi_vk_product_swap(oxi_product_form*p){const ox_tensor*a=p->t[1];
-int64_t m=p->m,row[4],column[4];memcpy(row,p->row,sizeof row);memcpy(column,p->column,sizeof column);
-p->t[1]=p->t[2];p->t[2]=a;p->m=p->n;p->n=m;for(int i=0;i<4;i++){int from=i==1?2:i==2?1:i;
-p->row[i]=column[from];p->column[i]=row[from];}
+static void oxi_vk_product_swap(oxi_product_form*p){const ox_tensor*a=p->t[1];int64_t m=p->m,row[4],column[4];
+memcpy(row,p->row,sizeof row);memcpy(column,p->column,sizeof column);p->t[1]=p->t[2];p->t[2]=a;p->m=p->n;p->n=m;for(int i=0;i<4;i++){
+int from=i==1?2:i==2?1:i;p->row[i]=column[from];p->column[i]=row[from];}
 for(int e=0;e<p->ndim;e++){int64_t stride=p->stride[1][e];
 p->stride[1][e]=p->stride[2][e];p->stride[2][e]=stride;}}
-static oxi_vk_product oxi_vk_product_of(const oxi_call*call,const oxi_call*whole_call){oxi_vk_product p;
-memset(&p,0,sizeof p);oxi_product_form_of(call,&p.form);
-if(oxi_is_block(p.form.t[OXI_PRODUCT_A]->dtype))oxi_vk_product_swap(&p.form);
-p.weights=p.form.layer||oxi_is_block(p.form.t[OXI_PRODUCT_B]->dtype);oxi_product_form_join(&p.form);
-p.whole_m=p.form.m;p.whole_n=p.form.n;if(whole_call){
-oxi_vk_product whole=oxi_vk_product_of(whole_call,NULL);p.whole_m=whole.form.m;p.whole_n=whole.form.n;}
+static oxi_vk_product oxi_vk_product_of(const oxi_call*call,const oxi_call*whole_call){oxi_vk_product p;memset(&p,0,sizeof p);
+oxi_product_form_of(call,&p.form);if(oxi_is_block(p.form.t[OXI_PRODUCT_A]->dtype))oxi_vk_product_swap(&p.form);
+p.weights=p.form.layer||oxi_is_block(p.form.t[OXI_PRODUCT_B]->dtype);oxi_product_form_join(&p.form);p.whole_m=p.form.m;
+p.whole_n=p.form.n;if(whole_call){oxi_vk_product whole=oxi_vk_product_of(whole_call,NULL);
+p.whole_m=whole.form.m;p.whole_n=whole.form.n;}
 return p;}
-static uint32_t oxi_vk_product_units(const ox_tensor*t,int64_t elements){
-if(!oxi_is_block(t->dtype))return(uint32_t)elements;
-const ox_dtype_info*info=oxi_info(t->dtype);
-return(uint32_t)(elements/info->block_elements*info->block_bytes);}
-static void oxi_vk_product_params_of(const oxi_vk_product*p,oxi_vk_product_params*out){
-memset(out,0,sizeof*out);out->m=(uint32_t)p->form.m;out->n=(uint32_t)p->form.n;out->k=(uint32_t)p->form.k;
-out->lead=(uint32_t)p->form.ndim;out->alpha=oxi_vk_float_bits(p->form.alpha);
-out->beta=oxi_vk_float_bits(p->form.beta);for(int i=0;i<4;i++){const ox_tensor*t=p->form.t[i];
-if(!t)continue;
-out->at[i]=oxi_is_block(t->dtype)?(uint32_t)oxi_vk_byte_at(t):oxi_vk_element_at(t);
-out->row[i]=oxi_vk_product_units(t,p->form.row[i]);
+static uint32_t oxi_vk_product_units(const ox_tensor*t,int64_t elements){if(!oxi_is_block(t->dtype))return(uint32_t)elements;
+const ox_dtype_info*info=oxi_info(t->dtype);return(uint32_t)(elements/info->block_elements*info->block_bytes);}
+static void oxi_vk_product_params_of(const oxi_vk_product*p,oxi_vk_product_params*out){memset(out,0,sizeof*out);
+out->m=(uint32_t)p->form.m;out->n=(uint32_t)p->form.n;out->k=(uint32_t)p->form.k;out->lead=(uint32_t)p->form.ndim;
+out->alpha=oxi_vk_float_bits(p->form.alpha);out->beta=oxi_vk_float_bits(p->form.beta);for(int i=0;i<4;i++){
+const ox_tensor*t=p->form.t[i];if(!t)continue;
+out->at[i]=oxi_is_block(t->dtype)?(uint32_t)oxi_vk_byte_at(t):oxi_vk_element_at(t);out->row[i]=oxi_vk_product_units(t,p->form.row[i]);
 out->column[i]=oxi_vk_product_units(t,p->form.column[i]);for(int e=0;e<p->form.ndim;e++)
 out->stride[e][i]=oxi_vk_product_units(t,p->form.stride[i][e]);}
 for(int e=0;e<p->form.ndim;e++)out->shape[e]=(uint32_t)p->form.shape[e];
@@ -27879,54 +27364,45 @@ if(!p->form.ndim)out->shape[0]=1;
 if(p->form.bias){out->bias_at=oxi_vk_element_at(p->form.bias);
 out->bias_stride=(uint32_t)p->form.bias->stride[p->form.bias->ndim-1];}
 if(!p->form.ids)return;
-out->experts=(uint32_t)p->form.t[2]->shape[0];
-out->expert_b=oxi_vk_product_units(p->form.t[2],p->form.expert);
-out->expert_bias=p->form.bias?(uint32_t)p->form.bias->stride[0]:0;
-out->at[3]=oxi_vk_element_at(p->form.ids);
+out->experts=(uint32_t)p->form.t[2]->shape[0];out->expert_b=oxi_vk_product_units(p->form.t[2],p->form.expert);
+out->expert_bias=p->form.bias?(uint32_t)p->form.bias->stride[0]:0;out->at[3]=oxi_vk_element_at(p->form.ids);
 for(int e=0;e<p->form.ndim;e++)out->stride[e][3]=(uint32_t)p->form.ids->stride[e];}
-static bool oxi_vk_product_aligned(const oxi_vk_product*p,const oxi_vk_product_params*params,int t,
-int64_t line,uint32_t each){bool aligned=line%each==0&&params->at[t]%each==0;
-for(int e=0;e<p->form.ndim;e++)aligned=aligned&&params->stride[e][t]%each==0;
+static bool oxi_vk_product_aligned(const oxi_vk_product*p,const oxi_vk_product_params*params,int t,int64_t line,uint32_t each){
+bool aligned=line%each==0&&params->at[t]%each==0;for(int e=0;e<p->form.ndim;e++)aligned=aligned&&params->stride[e][t]%each==0;
 return aligned;}
 typedef enum oxi_vk_way{OXI_VK_WAY_F32,OXI_VK_WAY_MATRICES,OXI_VK_WAY_BLOCKS,OXI_VK_WAYS}oxi_vk_way;
-static const oxi_vk_tiling oxi_vk_tilings[OXI_VK_WAYS][4]={
-{{128,128,16,0,0,1,16896,100},{64,64,16,0,0,1,8704,0}},{{128,128,64,2,2,1,36864,100},
-{64,128,64,2,2,1,27648,100},{64,64,64,2,2,1,18432,1},{64,64,32,2,2,1,10240,0}},
+static const oxi_vk_tiling oxi_vk_tilings[OXI_VK_WAYS][4]={{{128,128,16,0,0,1,16896,100},{64,64,16,0,0,1,8704,0}},
+{{128,128,64,2,2,1,36864,100},{64,128,64,2,2,1,27648,100},{64,64,64,2,2,1,18432,1},{64,64,32,2,2,1,10240,0}},
 {{128,128,32,2,4,1,20480,100},{64,64,32,2,2,1,10240,0}},};
 static uint64_t oxi_vk_tiles(const oxi_vk_product*p,const oxi_vk_tiling*row,uint64_t batches){
 return(uint64_t)((p->whole_m+row->m-1)/row->m)*(uint64_t)((p->whole_n+row->n-1)/row->n)*batches;}
-static bool oxi_vk_tiling_suits(const oxi_vk_device*d,const oxi_vk_product*p,const oxi_vk_tiling*row,
-uint64_t batches,oxi_vk_way way){if(row->shared>d->limits.maxComputeSharedMemorySize)return false;
+static bool oxi_vk_tiling_suits(const oxi_vk_device*d,const oxi_vk_product*p,const oxi_vk_tiling*row,uint64_t batches,oxi_vk_way way){
+if(row->shared>d->limits.maxComputeSharedMemorySize)return false;
 if(oxi_vk_tiles(p,row,batches)<row->least)return false;
 if(way!=OXI_VK_WAY_MATRICES||row->m*row->n<=64*64)return true;
 return p->whole_m>row->m/2&&p->whole_n>row->n/2;}
-static const oxi_vk_tiling*oxi_vk_tiling_of(const oxi_vk_device*d,const oxi_vk_product*p,
-uint64_t batches,oxi_vk_way way){const oxi_vk_tiling*row=oxi_vk_tilings[way];
-while(row->least&&!oxi_vk_tiling_suits(d,p,row,batches,way))row++;
+static const oxi_vk_tiling*oxi_vk_tiling_of(const oxi_vk_device*d,const oxi_vk_product*p,uint64_t batches,oxi_vk_way way){
+const oxi_vk_tiling*row=oxi_vk_tilings[way];while(row->least&&!oxi_vk_tiling_suits(d,p,row,batches,way))row++;
 return row;}
-static bool oxi_vk_product_wide(const oxi_vk_product*p,const oxi_vk_product_params*params,int t,
-uint32_t each){bool along=t==1?p->form.column[1]==1:p->form.row[2]==1;
-if(oxi_is_block(p->form.t[t]->dtype))return true;
+static bool oxi_vk_product_wide(const oxi_vk_product*p,const oxi_vk_product_params*params,int t,uint32_t each){
+bool along=t==1?p->form.column[1]==1:p->form.row[2]==1;if(oxi_is_block(p->form.t[t]->dtype))return true;
 if(!along&&(t==1?p->form.row[1]:p->form.column[2])!=1)return false;
-int64_t size=along?p->form.k:t==1?p->form.m:p->form.n;
-int64_t line=along==(t==1)?p->form.row[t]:p->form.column[t];
+int64_t size=along?p->form.k:t==1?p->form.m:p->form.n;int64_t line=along==(t==1)?p->form.row[t]:p->form.column[t];
 return(size%each==0||p->padded[t])&&oxi_vk_product_aligned(p,params,t,line,each);}
 static oxi_vk_shader oxi_vk_matrix_shader_by_types(const oxi_vk_device*d,const oxi_vk_product*p){
-ox_dtype a=p->form.t[1]->dtype,b=p->form.t[2]->dtype;bool rough=p->rough&&a==OX_F32;
-bool half=b==OX_F16||b==OX_BF16;if(p->whole_m<32||p->form.k<32||p->whole_n<32)return OXI_VK_SHADER_COUNT;
+ox_dtype a=p->form.t[1]->dtype,b=p->form.t[2]->dtype;bool rough=p->rough&&a==OX_F32;bool half=b==OX_F16||b==OX_BF16;
+if(p->whole_m<32||p->form.k<32||p->whole_n<32)return OXI_VK_SHADER_COUNT;
 if(!(a==b&&half)&&!(rough&&(half||oxi_is_block(b))))return OXI_VK_SHADER_COUNT;
 if(a==OX_F32&&p->form.column[1]!=1)return OXI_VK_SHADER_COUNT;
 if(b!=OX_F16&&d->caps&OX_VULKAN_CAP_BF16)return OXI_VK_SHADER_product_tiles_bf16;
 return b==OX_F16&&d->caps&OX_VULKAN_CAP_COOPERATIVE?OXI_VK_SHADER_product_tiles:OXI_VK_SHADER_COUNT;}
-static oxi_vk_shader oxi_vk_matrix_shader(const oxi_vk_device*d,const oxi_vk_product*p,
-const oxi_vk_product_params*params){
+static oxi_vk_shader oxi_vk_matrix_shader(const oxi_vk_device*d,const oxi_vk_product*p,const oxi_vk_product_params*params){
 bool wide=oxi_vk_product_wide(p,params,1,8)&&oxi_vk_product_wide(p,params,2,8);
 return wide?oxi_vk_matrix_shader_by_types(d,p):OXI_VK_SHADER_COUNT;}
 /* >>vulkan/ops/product/few.c */
-typedef struct oxi_vk_product_group{const oxi_call*product[OXI_VK_GROUP];int products;bool pair;
-const oxi_call*norm;bool writes_normal;const oxi_call*post;const ox_tensor*x;const oxi_call*weigh,*sum;
-const oxi_call*tail;oxi_vk_steps*steps;oxi_vk_routing*routing;const oxi_call*router;const oxi_call*whole;
-}oxi_vk_product_group;static bool oxi_vk_product_is_few(const oxi_vk_product*p){
+typedef struct oxi_vk_product_group{const oxi_call*product[OXI_VK_GROUP];int products;bool pair;const oxi_call*norm;bool writes_normal;
+const oxi_call*post;const ox_tensor*x;const oxi_call*weigh,*sum;const oxi_call*tail;oxi_vk_steps*steps;oxi_vk_routing*routing;
+const oxi_call*router;const oxi_call*whole;}oxi_vk_product_group;static bool oxi_vk_product_is_few(const oxi_vk_product*p){
 return p->whole_m<=OXI_VK_PRODUCT_ROWS&&(oxi_is_block(p->form.t[2]->dtype)||p->form.row[2]==1);}
 static uint32_t oxi_vk_dot_parts(ox_dtype dtype){switch(dtype){case OX_Q8_0:
 case OX_Q4_0:
@@ -27938,46 +27414,38 @@ case OX_Q4_K:
 case OX_Q5_K:
 case OX_Q6_K:return 4;
 default:return 0;}}
-static const ox_tensor*oxi_vk_bias_of(const oxi_call*product){
-return product->in[product->op==OXI_OP_linear_experts?3:2];}
+static const ox_tensor*oxi_vk_bias_of(const oxi_call*product){return product->in[product->op==OXI_OP_linear_experts?3:2];}
 typedef struct oxi_vk_few{bool dot,staged,many,quick;
-uint32_t lines,split,columns,ahead,shared;}oxi_vk_few;
-static uint32_t oxi_vk_few_lanes(const oxi_vk_device*d){
+uint32_t lines,split,columns,ahead,shared;}oxi_vk_few;static uint32_t oxi_vk_few_lanes(const oxi_vk_device*d){
 uint32_t both=OX_VULKAN_CAP_SUBGROUP|OX_VULKAN_CAP_SIZES;
 return(d->caps&both)==both&&d->subgroup_size<=OXI_VK_LINE_LANES?d->subgroup_size:1;}
 static uint32_t oxi_vk_few_shared(const oxi_vk_device*d,const oxi_vk_few*f,const oxi_vk_product*p){
 uint32_t outputs=(uint32_t)p->whole_m*f->columns,lines=f->lines/f->split;
 uint32_t lanes=oxi_vk_few_lanes(d),sums=OXI_VK_LINE_LANES*f->split/lanes;
 return f->shared+256 +4*lines*outputs*(sums+1)+8*OXI_VK_LINE_LANES*f->lines/lanes;}
-static bool oxi_vk_has_lines(const oxi_vk_device*d,uint32_t lines){
-const uint32_t threads=OXI_VK_LINE_LANES*lines;
-const bool sized=d->caps&OX_VULKAN_CAP_SIZES&&d->subgroup_size>0;
-return threads<=d->limits.maxComputeWorkGroupInvocations&&
+static bool oxi_vk_has_lines(const oxi_vk_device*d,uint32_t lines){const uint32_t threads=OXI_VK_LINE_LANES*lines;
+const bool sized=d->caps&OX_VULKAN_CAP_SIZES&&d->subgroup_size>0;return threads<=d->limits.maxComputeWorkGroupInvocations&&
 !(sized&&threads/d->subgroup_size>d->subgroups_most);}
-static bool oxi_vk_dot_doubles_lines(ox_dtype dtype){return dtype!=OX_Q5_K&&dtype!=OX_Q6_K&&dtype!=OX_Q8_0;
-}
-static uint64_t oxi_vk_dot_groups(const oxi_vk_few*f,ox_dtype dtype,uint64_t batches){
-const uint64_t most=OXI_VK_DOT_GROUPS;if(batches<=1)return f->many&&dtype==OX_Q8_0?2*most:most;
+static bool oxi_vk_dot_doubles_lines(ox_dtype dtype){return dtype!=OX_Q5_K&&dtype!=OX_Q6_K&&dtype!=OX_Q8_0;}
+static uint64_t oxi_vk_dot_groups(const oxi_vk_few*f,ox_dtype dtype,uint64_t batches){const uint64_t most=OXI_VK_DOT_GROUPS;
+if(batches<=1)return f->many&&dtype==OX_Q8_0?2*most:most;
 const bool more=f->many&&oxi_vk_dot_doubles_lines(dtype)&&oxi_vk_dot_parts(dtype)==2;
 return(more?3:2)*most/batches+1;}
 static int64_t oxi_vk_few_weights(const oxi_vk_product*p,int64_t n){int64_t weights=n*p->form.k;
 for(int i=0;i<p->form.ndim;i++)weights*=p->form.shape[i];
 return weights;}
-static uint32_t oxi_vk_dot_lines(const oxi_vk_device*d,const oxi_vk_few*f,const oxi_vk_product*p){
-oxi_vk_few tried=*f;const bool twice=(f->many||f->quick)&&p->form.ndim==0&&
-oxi_vk_dot_doubles_lines(p->form.t[2]->dtype);
-tried.lines=(twice?2:1)*OXI_VK_DOT_LINES;while(tried.lines>OXI_VK_LINES&&
-!(oxi_vk_has_lines(d,tried.lines)&&oxi_vk_few_shared(d,&tried,p)<=d->limits.maxComputeSharedMemorySize))
+static uint32_t oxi_vk_dot_lines(const oxi_vk_device*d,const oxi_vk_few*f,const oxi_vk_product*p){oxi_vk_few tried=*f;
+const bool twice=(f->many||f->quick)&&p->form.ndim==0&&oxi_vk_dot_doubles_lines(p->form.t[2]->dtype);
+tried.lines=(twice?2:1)*OXI_VK_DOT_LINES;while(tried.lines>OXI_VK_LINES&&!(oxi_vk_has_lines(d,tried.lines)&&
+oxi_vk_few_shared(d,&tried,p)<=d->limits.maxComputeSharedMemorySize))
 tried.lines/=2;
 return tried.lines;}
-static uint32_t oxi_vk_stage_words(uint32_t lanes){
-return(lanes/4*(uint32_t)oxi_info(OX_Q6_K)->block_bytes+5)/4/lanes+1;}
-static oxi_vk_few oxi_vk_few_of(const oxi_vk_device*d,const oxi_vk_product*p,int64_t n,bool wide,
-bool pair,bool made,bool own){const uint32_t m=(uint32_t)p->whole_m,k=(uint32_t)p->form.k;
-const uint32_t parts=oxi_vk_dot_parts(p->form.t[2]->dtype);
-oxi_vk_few f;memset(&f,0,sizeof f);f.split=1;f.columns=pair||(n>=2048&&m<=4&&!own)?2:1;
-f.shared=24*m*(k/16)+4*m;f.many=m==1&&oxi_vk_few_weights(p,pair?2*n:n)>=OXI_VK_DOT_MANY;
-f.quick=m==1&&(pair?2*n:n)<=2*OXI_VK_DOT_GROUPS*OXI_VK_DOT_LINES&&k/16<=parts*OXI_VK_LINE_LANES;
+static uint32_t oxi_vk_stage_words(uint32_t lanes){return(lanes/4*(uint32_t)oxi_info(OX_Q6_K)->block_bytes+5)/4/lanes+1;}
+static oxi_vk_few oxi_vk_few_of(const oxi_vk_device*d,const oxi_vk_product*p,int64_t n,bool wide,bool pair,bool made,bool own){
+const uint32_t m=(uint32_t)p->whole_m,k=(uint32_t)p->form.k;const uint32_t parts=oxi_vk_dot_parts(p->form.t[2]->dtype);
+oxi_vk_few f;memset(&f,0,sizeof f);f.split=1;f.columns=pair||(n>=2048&&m<=4&&!own)?2:1;f.shared=24*m*(k/16)+4*m;
+f.many=m==1&&oxi_vk_few_weights(p,pair?2*n:n)>=OXI_VK_DOT_MANY;f.quick=m==1&&(pair?2*n:n)<=2*OXI_VK_DOT_GROUPS*OXI_VK_DOT_LINES&&
+k/16<=parts*OXI_VK_LINE_LANES;
 f.lines=oxi_vk_dot_lines(d,&f,p);
 f.dot=parts&&d->caps&OX_VULKAN_CAP_DOT&&p->rough&&wide&&p->form.t[1]->dtype==OX_F32&&
 oxi_vk_few_shared(d,&f,p)<=d->limits.maxComputeSharedMemorySize;
@@ -27994,12 +27462,10 @@ f.ahead=f.dot||own||f.columns==2||m>2||units<=OXI_VK_LINE_LANES*f.split?1:2;
 return f;}
 static void oxi_vk_product_few(const oxi_vk_device*d,const oxi_vk_product*p,const oxi_vk_few*f,
 int64_t n,bool pair,oxi_vk_dispatch*dispatch){uint64_t each=f->lines/f->split*f->columns/(pair?2:1);
-uint64_t groups=((uint64_t)n+each-1)/each;
-dispatch->shader=f->dot?OXI_VK_SHADER_product_dot:OXI_VK_SHADER_product_rows;
-oxi_vk_product_few_specials*few=&dispatch->special.product_few;few->threads=OXI_VK_LINE_LANES*f->lines;
-few->rows=(uint32_t)p->form.m;few->columns=f->columns;few->ahead=f->ahead;few->split=f->split;
-few->pair=pair;few->products=1;few->staged=f->staged;few->lanes=oxi_vk_few_lanes(d);
-few->inner=f->shared||p->own?(uint32_t)p->form.k:32;few->experts=p->own;
+uint64_t groups=((uint64_t)n+each-1)/each;dispatch->shader=f->dot?OXI_VK_SHADER_product_dot:OXI_VK_SHADER_product_rows;
+oxi_vk_product_few_specials*few=&dispatch->special.product_few;few->threads=OXI_VK_LINE_LANES*f->lines;few->rows=(uint32_t)p->form.m;
+few->columns=f->columns;few->ahead=f->ahead;few->split=f->split;few->pair=pair;few->products=1;few->staged=f->staged;
+few->lanes=oxi_vk_few_lanes(d);few->inner=f->shared||p->own?(uint32_t)p->form.k:32;few->experts=p->own;
 few->pushed_fours=d->pushed_bytes/16;uint64_t most=OXI_VK_FEW_GROUPS,batches=1;
 for(int i=0;i<p->form.ndim;i++)batches*=(uint64_t)p->form.shape[i];
 if(f->dot)most=oxi_vk_dot_groups(f,p->form.t[2]->dtype,batches);
@@ -28030,62 +27496,49 @@ OXI_FUSED(attention,ATTENTION,0)
 OXI_FUSED(selective_scan,SCAN,0)
 #undef OXI_FUSED
 };
-static const oxi_vk_fused none={OXI_OP_COUNT,OXI_VK_JOINS_NOTHING,0};
-for(size_t i=0;i<sizeof rows/sizeof*rows;i++)
+static const oxi_vk_fused none={OXI_OP_COUNT,OXI_VK_JOINS_NOTHING,0};for(size_t i=0;i<sizeof rows/sizeof*rows;i++)
 if(rows[i].op==op)return&rows[i];
 return&none;}
-static void oxi_vk_product_parts_of(const oxi_vk_product_group*g,oxi_vk_product_params*params,
-oxi_vk_dispatch*dispatch,int*more){uint32_t columns=params->n;
-for(int i=1;i<g->products;i++){const ox_tensor*b=g->product[i]->in[1],*c=g->product[i]->out[0],
+static void oxi_vk_product_parts_of(const oxi_vk_product_group*g,oxi_vk_product_params*params,oxi_vk_dispatch*dispatch,int*more){
+uint32_t columns=params->n;for(int i=1;i<g->products;i++){const ox_tensor*b=g->product[i]->in[1],*c=g->product[i]->out[0],
 *bias=oxi_vk_bias_of(g->product[i]);
-params->begin[i-1]=columns;
-params->part_b[i-1]=oxi_is_block(b->dtype)?(uint32_t)oxi_vk_byte_at(b):oxi_vk_element_at(b);
+params->begin[i-1]=columns;params->part_b[i-1]=oxi_is_block(b->dtype)?(uint32_t)oxi_vk_byte_at(b):oxi_vk_element_at(b);
 params->part_c[i-1]=oxi_vk_element_at(c);params->part_row[i-1]=(uint32_t)c->shape[c->ndim-1];
 if(bias)params->part_bias[i-1]=oxi_vk_element_at(bias);
-columns+=(uint32_t)c->shape[c->ndim-1];oxi_vk_bind(dispatch,(*more)++,b,false);
-oxi_vk_bind(dispatch,(*more)++,c,true);if(bias)oxi_vk_bind(dispatch,(*more)++,bias,false);}
+columns+=(uint32_t)c->shape[c->ndim-1];oxi_vk_bind(dispatch,(*more)++,b,false);oxi_vk_bind(dispatch,(*more)++,c,true);
+if(bias)oxi_vk_bind(dispatch,(*more)++,bias,false);}
 if(!g->pair)params->n=columns;
 if(!g->pair)dispatch->special.product_few.products=(uint32_t)g->products;}
-static void oxi_vk_product_norm_of(const oxi_vk_product_group*g,oxi_vk_product_params*params,
-oxi_vk_dispatch*dispatch,int*more){uint32_t*flags=&dispatch->special.product_few.norm;
-const ox_tensor*x=g->post?g->x:g->norm->in[0];params->at[1]=oxi_vk_element_at(x);params->row[1]=params->k;
-oxi_vk_bind(dispatch,1,x,false);if(g->norm){
+static void oxi_vk_product_norm_of(const oxi_vk_product_group*g,oxi_vk_product_params*params,oxi_vk_dispatch*dispatch,int*more){
+uint32_t*flags=&dispatch->special.product_few.norm;const ox_tensor*x=g->post?g->x:g->norm->in[0];params->at[1]=oxi_vk_element_at(x);
+params->row[1]=params->k;oxi_vk_bind(dispatch,1,x,false);if(g->norm){
 const bool layer=oxi_vk_fused_of(g->norm->op)->tail==OXI_VK_NORM_LAYER;
-const ox_tensor*weight=g->norm->in[1],*bias=layer?g->norm->in[2]:NULL;
-*flags|=oxi_vk_fused_of(g->norm->op)->tail;params->epsilon=oxi_vk_float_bits(g->norm->attr.norm.eps);
-params->normal=oxi_vk_element_at(g->norm->out[0]);if(weight){*flags|=OXI_VK_NORM_WEIGHT;
-params->norm_weight=oxi_vk_element_at(weight);oxi_vk_bind(dispatch,3,weight,false);}
+const ox_tensor*weight=g->norm->in[1],*bias=layer?g->norm->in[2]:NULL;*flags|=oxi_vk_fused_of(g->norm->op)->tail;
+params->epsilon=oxi_vk_float_bits(g->norm->attr.norm.eps);params->normal=oxi_vk_element_at(g->norm->out[0]);if(weight){
+*flags|=OXI_VK_NORM_WEIGHT;params->norm_weight=oxi_vk_element_at(weight);oxi_vk_bind(dispatch,3,weight,false);}
 if(bias){*flags|=OXI_VK_NORM_BIAS;
 params->norm_bias=oxi_vk_element_at(bias);oxi_vk_bind(dispatch,weight?(*more)++:3,bias,false);}
 if(g->writes_normal)*flags|=OXI_VK_NORM_WRITTEN;
 const bool apart=oxi_vk_chunk_of(g->norm->out[0])->block!=dispatch->use[0].chunk->block;
 if(g->writes_normal&&apart)*flags|=OXI_VK_NORM_APART;
-const int alone=oxi_vk_bias_of(g->product[0])?5:4;
-if(g->writes_normal)oxi_vk_bind(dispatch,apart?alone:(*more)++,g->norm->out[0],true);}
+const int alone=oxi_vk_bias_of(g->product[0])?5:4;if(g->writes_normal)oxi_vk_bind(dispatch,apart?alone:(*more)++,g->norm->out[0],true);}
 if(!g->post)return;
-const ox_tensor*other=g->post->in[0],*weight=g->post->in[1];*flags|=OXI_VK_NORM_ADDED;
-params->other=oxi_vk_element_at(other);params->other_weight=oxi_vk_element_at(weight);
-params->other_epsilon=oxi_vk_float_bits(g->post->attr.norm.eps);
-oxi_vk_bind(dispatch,(*more)++,other,false);
-oxi_vk_bind(dispatch,dispatch->use[3].chunk?(*more)++:3,weight,false);}
-static void oxi_vk_product_weighed(const oxi_vk_product_group*g,oxi_vk_product_params*params,
-oxi_vk_dispatch*dispatch,int*more){const ox_tensor*ids=g->product[0]->in[2];
-params->row[3]=(uint32_t)ids->stride[1];params->part_b[0]=oxi_vk_element_at(g->weigh->in[1]);
+const ox_tensor*other=g->post->in[0],*weight=g->post->in[1];*flags|=OXI_VK_NORM_ADDED;params->other=oxi_vk_element_at(other);
+params->other_weight=oxi_vk_element_at(weight);params->other_epsilon=oxi_vk_float_bits(g->post->attr.norm.eps);
+oxi_vk_bind(dispatch,(*more)++,other,false);oxi_vk_bind(dispatch,dispatch->use[3].chunk?(*more)++:3,weight,false);}
+static void oxi_vk_product_weighed(const oxi_vk_product_group*g,oxi_vk_product_params*params,oxi_vk_dispatch*dispatch,int*more){
+const ox_tensor*ids=g->product[0]->in[2];params->row[3]=(uint32_t)ids->stride[1];params->part_b[0]=oxi_vk_element_at(g->weigh->in[1]);
 params->part_c[0]=oxi_vk_element_at(g->sum->out[0]);oxi_vk_bind(dispatch,(*more)++,g->weigh->in[1],false);
 oxi_vk_bind(dispatch,(*more)++,g->sum->out[0],true);}
-static void oxi_vk_product_clamped(const oxi_call*gate,oxi_vk_product_params*params){
-const double*numbers=gate->attr.chain.numbers.n;
-params->limit=oxi_vk_float_bits(numbers[0]);params->slope=oxi_vk_float_bits(numbers[1]);
-params->shift=oxi_vk_float_bits(numbers[3]);}
+static void oxi_vk_product_clamped(const oxi_call*gate,oxi_vk_product_params*params){const double*numbers=gate->attr.chain.numbers.n;
+params->limit=oxi_vk_float_bits(numbers[0]);params->slope=oxi_vk_float_bits(numbers[1]);params->shift=oxi_vk_float_bits(numbers[3]);}
 static bool oxi_vk_product_can_route(const oxi_vk_product_group*g,const oxi_vk_product*p);
 static bool oxi_vk_product_routes(const oxi_vk_device*d,const oxi_vk_product_group*g,
 oxi_vk_product_params*params,oxi_vk_dispatch*dispatch);
-static bool oxi_vk_may_leave_parts(const oxi_vk_device*d,const oxi_vk_product_group*g,
-const oxi_vk_product*p,const oxi_vk_few*f,const oxi_vk_dispatch*dispatch);
-static void oxi_vk_choice_params(const oxi_vk_device*d,const oxi_vk_product_group*g,
-oxi_vk_product_params*params);
-static bool oxi_vk_product_steps(const oxi_vk_product_group*g,oxi_vk_product_params*params,
-oxi_vk_dispatch*dispatch);
+static bool oxi_vk_may_leave_parts(const oxi_vk_device*d,const oxi_vk_product_group*g,const oxi_vk_product*p,const oxi_vk_few*f,
+const oxi_vk_dispatch*dispatch);
+static void oxi_vk_choice_params(const oxi_vk_device*d,const oxi_vk_product_group*g,oxi_vk_product_params*params);
+static bool oxi_vk_product_steps(const oxi_vk_product_group*g,oxi_vk_product_params*params,oxi_vk_dispatch*dispatch);
 static void oxi_vk_product_joined(const oxi_vk_device*d,const oxi_vk_product_group*g,
 oxi_vk_product_params*params,oxi_vk_dispatch*dispatch){int more=OXI_VK_BINDINGS;
 if(g->products>1)oxi_vk_product_parts_of(g,params,dispatch,&more);
@@ -28098,22 +27551,19 @@ if(g->norm||g->post)oxi_vk_product_norm_of(g,params,dispatch,&more);
 if(g->steps&&oxi_vk_product_steps(g,params,dispatch))g->steps->count=0;
 if(dispatch->special.product_few.routes&&!oxi_vk_product_routes(d,g,params,dispatch))
 dispatch->special.product_few.routes=0;}
-static bool oxi_vk_is_one_row(const ox_tensor*t,int64_t k){
-return t->dtype==OX_F32&&ox_numel(t)==k&&ox_is_contiguous(t)&&!oxi_vk_chunk_of(t)->block->lent;}
-static bool oxi_vk_takes_rounded(oxi_vk_device*d,const oxi_vk_product_group*g,const oxi_vk_product*p,
-const oxi_vk_few*f){const ox_tensor*a=p->form.t[1];
-oxi_vk_chunk*chunk=oxi_vk_chunk_of(a);const int64_t k=p->form.m*p->form.k;
+static bool oxi_vk_is_one_row(const ox_tensor*t,int64_t k){return t->dtype==OX_F32&&ox_numel(t)==k&&ox_is_contiguous(t)&&
+!oxi_vk_chunk_of(t)->block->lent;}
+static bool oxi_vk_takes_rounded(oxi_vk_device*d,const oxi_vk_product_group*g,const oxi_vk_product*p,const oxi_vk_few*f){
+const ox_tensor*a=p->form.t[1];oxi_vk_chunk*chunk=oxi_vk_chunk_of(a);const int64_t k=p->form.m*p->form.k;
 if(!f->dot||g->norm||g->post||p->form.ndim>0||(p->form.m!=1&&!p->own))return false;
 return d->rounded.of==chunk&&oxi_vk_is_one_row(a,k)&&d->rounded.k==k&&
-d->rounded.at==oxi_vk_byte_at(a)&&d->rounded.written==oxi_vk_epochs_of(d,chunk)->written&&
-d->rounded.carried==chunk->carried[OXI_VK_UP];}
+d->rounded.at==oxi_vk_byte_at(a)&&d->rounded.written==oxi_vk_epochs_of(d,chunk)->written&&d->rounded.carried==chunk->carried[OXI_VK_UP];}
 static void oxi_vk_take_rounded(oxi_vk_device*d,oxi_vk_product_params*params,oxi_vk_dispatch*dispatch){
 params->at[1]=(uint32_t)(d->rounded.chunk->offset/4);dispatch->special.product_few.norm|=OXI_VK_NORM_TAKEN;
 dispatch->use[1].chunk=d->rounded.chunk;d->counters.rounded++;}
 static uint32_t oxi_vk_groups_of_own(const oxi_vk_dispatch*dispatch,int64_t takes,int64_t n){
-const int64_t most=(int64_t)dispatch->groups[0]*dispatch->groups[1];
-const int64_t unit=takes>16?takes:16,units=(n+unit-1)/unit;const int64_t own=(units+most-1)/most;
-if((16%takes!=0&&takes%16!=0)||own>OXI_VK_LEFT_ROOM/unit)return 0;
+const int64_t most=(int64_t)dispatch->groups[0]*dispatch->groups[1];const int64_t unit=takes>16?takes:16,units=(n+unit-1)/unit;
+const int64_t own=(units+most-1)/most;if((16%takes!=0&&takes%16!=0)||own>OXI_VK_LEFT_ROOM/unit)return 0;
 return(uint32_t)((units+own-1)/own);}
 static const ox_tensor*oxi_vk_leaves_rounded(const oxi_vk_device*d,const oxi_vk_product_group*g,
 const oxi_vk_product*p,const oxi_vk_few*f,oxi_vk_dispatch*dispatch){const bool gated=g->pair&&g->tail;
@@ -28122,77 +27572,61 @@ const bool alone=!g->tail&&g->products==1&&p->form.activation!=OX_ACTIVATION_NON
 if(!gated&&(!alone||dispatch->special.product_few.tail!=OXI_VK_TAIL_NONE))return NULL;
 const bool experts=p->form.ids&&p->form.ndim==2&&p->form.shape[0]==1;
 if(!f->dot||p->own||(p->form.ndim>0&&!experts)||p->form.m!=1)return NULL;
-const uint32_t takes=f->lines/f->split*f->columns/(g->pair?2:1);
-const uint32_t groups=oxi_vk_groups_of_own(dispatch,takes,n);
-const int64_t all=experts?p->form.shape[1]*n:n;
-if(n%16!=0||!groups||p->form.column[0]!=1||!oxi_vk_is_one_row(out,all))return NULL;
+const uint32_t takes=f->lines/f->split*f->columns/(g->pair?2:1);const uint32_t groups=oxi_vk_groups_of_own(dispatch,takes,n);
+const int64_t all=experts?p->form.shape[1]*n:n;if(n%16!=0||!groups||p->form.column[0]!=1||!oxi_vk_is_one_row(out,all))return NULL;
 if(oxi_vk_few_shared(d,f,p)+4*OXI_VK_LEFT_ROOM>d->limits.maxComputeSharedMemorySize)return NULL;
 oxi_vk_groups(dispatch,groups);return out;}
-static ox_status oxi_vk_leave_rounded(oxi_vk_device*d,int64_t n,oxi_vk_product_params*params,
-oxi_vk_dispatch*dispatch,bool*leaves){const uint64_t bytes=(uint64_t)n+(uint64_t)n/16*8;
-if(d->rounded.bytes<bytes){if(d->rounded.chunk)oxi_vk_chunk_give(d,d->rounded.chunk);
-d->rounded.chunk=oxi_vk_chunk_alloc(d,bytes);d->rounded.bytes=d->rounded.chunk?bytes:0;
-if(!d->rounded.chunk)return OX_ERR_NOMEM;}
-const oxi_vk_chunk*bound=dispatch->use[5].chunk;*leaves=!bound||bound->block==d->rounded.chunk->block;
-if(!*leaves)return OX_OK;
+static ox_status oxi_vk_leave_rounded(oxi_vk_device*d,int64_t n,oxi_vk_product_params*params,oxi_vk_dispatch*dispatch,bool*leaves){
+const uint64_t bytes=(uint64_t)n+(uint64_t)n/16*8;if(d->rounded.bytes<bytes){if(d->rounded.chunk)oxi_vk_chunk_give(d,d->rounded.chunk);
+d->rounded.chunk=oxi_vk_chunk_alloc(d,bytes);d->rounded.bytes=d->rounded.chunk?bytes:0;if(!d->rounded.chunk)return OX_ERR_NOMEM;}
+const oxi_vk_chunk*bound=dispatch->use[5].chunk;*leaves=!bound||bound->block==d->rounded.chunk->block;if(!*leaves)return OX_OK;
 if(dispatch->uses<OXI_VK_BINDINGS)dispatch->uses=OXI_VK_BINDINGS;
-oxi_vk_use*use=&dispatch->use[bound?dispatch->uses++:5];
-params->left=(uint32_t)(d->rounded.chunk->offset/4);dispatch->special.product_few.norm|=OXI_VK_NORM_LEFT;
-use->chunk=d->rounded.chunk;use->writes=true;return OX_OK;}
+oxi_vk_use*use=&dispatch->use[bound?dispatch->uses++:5];params->left=(uint32_t)(d->rounded.chunk->offset/4);
+dispatch->special.product_few.norm|=OXI_VK_NORM_LEFT;use->chunk=d->rounded.chunk;use->writes=true;return OX_OK;}
 static ox_status oxi_vk_product_shared_out(oxi_vk_device*d,const oxi_vk_product_group*g,
-const oxi_vk_product*p,bool wide,oxi_vk_product_params*params,
-oxi_vk_dispatch*dispatch,const ox_tensor**left){int64_t more=0;
+const oxi_vk_product*p,bool wide,oxi_vk_product_params*params,oxi_vk_dispatch*dispatch,const ox_tensor**left){int64_t more=0;
 bool leaves=false;for(int i=1;i<g->products&&!g->pair;i++)more+=g->product[i]->in[1]->shape[0];
 const oxi_vk_few f=oxi_vk_few_of(d,p,p->whole_n+more,wide,g->pair,g->norm||g->post,p->own);
 oxi_vk_product_few(d,p,&f,p->form.n+more,g->pair,dispatch);if(g->router)
 dispatch->special.product_few.routes=OXI_VK_ROUTES_CHOICE;
-else if(g->routing&&oxi_vk_product_can_route(g,p)&&
-oxi_vk_few_shared(d,&f,p)+OXI_VK_ROUTE_SHARED<=d->limits.maxComputeSharedMemorySize)
+else if(g->routing&&oxi_vk_product_can_route(g,p)&&oxi_vk_few_shared(d,&f,p)+OXI_VK_ROUTE_SHARED<=d->limits.maxComputeSharedMemorySize)
 dispatch->special.product_few.routes=OXI_VK_ROUTES_BEHIND;
 if(oxi_vk_takes_rounded(d,g,p,&f))oxi_vk_take_rounded(d,params,dispatch);
 oxi_vk_product_joined(d,g,params,dispatch);dispatch->waits=oxi_vk_may_leave_parts(d,g,p,&f,dispatch);
 *left=oxi_vk_leaves_rounded(d,g,p,&f,dispatch);if(!*left)return OX_OK;
-const ox_status status=oxi_vk_leave_rounded(d,ox_numel(*left),params,dispatch,&leaves);
-if(!leaves)*left=NULL;
+const ox_status status=oxi_vk_leave_rounded(d,ox_numel(*left),params,dispatch,&leaves);if(!leaves)*left=NULL;
 return status;}
-static void oxi_vk_note_rounded(oxi_vk_device*d,const ox_tensor*out,int64_t n){
-oxi_vk_chunk*chunk=oxi_vk_chunk_of(out);d->rounded.of=chunk;d->rounded.at=oxi_vk_byte_at(out);
-d->rounded.k=n;d->rounded.written=oxi_vk_epochs_of(d,chunk)->written;
+static void oxi_vk_note_rounded(oxi_vk_device*d,const ox_tensor*out,int64_t n){oxi_vk_chunk*chunk=oxi_vk_chunk_of(out);
+d->rounded.of=chunk;d->rounded.at=oxi_vk_byte_at(out);d->rounded.k=n;d->rounded.written=oxi_vk_epochs_of(d,chunk)->written;
 d->rounded.carried=chunk->carried[OXI_VK_UP];}
 /* >>vulkan/ops/product/product.c */
 static void oxi_vk_note_sum(oxi_vk_device*d,const oxi_vk_product_group*g,const oxi_vk_dispatch*dispatch,
 const oxi_vk_product_params*params);
-static void oxi_vk_product_many(const oxi_vk_device*d,const oxi_vk_product*p,
-const oxi_vk_product_params*params,uint64_t batches,oxi_vk_dispatch*dispatch){
-oxi_vk_shader matrices=oxi_vk_matrix_shader(d,p,params);bool uses=matrices!=OXI_VK_SHADER_COUNT;
-oxi_vk_way way=!uses?OXI_VK_WAY_F32:oxi_is_block(p->form.t[2]->dtype)?OXI_VK_WAY_BLOCKS
+static void oxi_vk_product_many(const oxi_vk_device*d,const oxi_vk_product*p,const oxi_vk_product_params*params,uint64_t batches,
+oxi_vk_dispatch*dispatch){oxi_vk_shader matrices=oxi_vk_matrix_shader(d,p,params);
+bool uses=matrices!=OXI_VK_SHADER_COUNT;oxi_vk_way way=!uses?OXI_VK_WAY_F32:oxi_is_block(p->form.t[2]->dtype)?OXI_VK_WAY_BLOCKS
 :OXI_VK_WAY_MATRICES;
 const oxi_vk_tiling*row=oxi_vk_tiling_of(d,p,batches,way);const ox_dtype c=p->form.t[0]->dtype,
 element=matrices==OXI_VK_SHADER_product_tiles?OX_F16:OX_BF16;
 int64_t whole=uses?d->matrix_side:4;bool plain=!p->form.t[3]&&!p->form.bias&&p->form.alpha==1&&
 p->form.activation==OX_ACTIVATION_NONE&&p->form.column[0]==1&&(c==OX_F32||(uses&&c==element));
-plain=plain&&p->form.n%whole==0&&(!uses||p->form.m%whole==0)&&
-oxi_vk_product_aligned(p,params,0,p->form.row[0],c==OX_F32?4:8);
+plain=plain&&p->form.n%whole==0&&(!uses||p->form.m%whole==0)&&oxi_vk_product_aligned(p,params,0,p->form.row[0],c==OX_F32?4:8);
 dispatch->special.product.plain=plain;dispatch->groups[0]=(uint32_t)((p->form.n+row->n-1)/row->n);
-dispatch->groups[1]=(uint32_t)((p->form.m+row->m-1)/row->m);
-dispatch->shader=uses?matrices:OXI_VK_SHADER_product;if(!uses){
+dispatch->groups[1]=(uint32_t)((p->form.m+row->m-1)/row->m);dispatch->shader=uses?matrices:OXI_VK_SHADER_product;if(!uses){
 dispatch->special.product_shared.each=row->m/16;dispatch->special.product_shared.deep=row->deep;
 dispatch->special.product_shared.stages=row->stages;return;}
-oxi_vk_product_tiles_specials*tiles=&dispatch->special.product_tiles;
-tiles->threads=row->subs_m*row->subs_n*d->subgroup_size;tiles->tile_m=row->m;tiles->tile_n=row->n;
-tiles->deep=row->deep;tiles->subs_m=row->subs_m;tiles->subs_n=row->subs_n;tiles->side=d->matrix_side;
-tiles->stages=row->stages;tiles->even=p->form.m%row->m==0&&p->form.n%row->n==0&&p->form.k%row->deep==0;}
-static ox_dtype oxi_vk_product_expands(const oxi_vk_device*d,const oxi_vk_product*p){
-oxi_vk_product_params params;ox_dtype b=p->form.t[2]->dtype;if(!oxi_is_block(b))return OX_DTYPE_NONE;
+oxi_vk_product_tiles_specials*tiles=&dispatch->special.product_tiles;tiles->threads=row->subs_m*row->subs_n*d->subgroup_size;
+tiles->tile_m=row->m;tiles->tile_n=row->n;tiles->deep=row->deep;tiles->subs_m=row->subs_m;tiles->subs_n=row->subs_n;
+tiles->side=d->matrix_side;tiles->stages=row->stages;tiles->even=p->form.m%row->m==0&&p->form.n%row->n==0&&p->form.k%row->deep==0;}
+static ox_dtype oxi_vk_product_expands(const oxi_vk_device*d,const oxi_vk_product*p){oxi_vk_product_params params;
+ox_dtype b=p->form.t[2]->dtype;if(!oxi_is_block(b))return OX_DTYPE_NONE;
 if(p->form.t[0]->dtype==OX_F64)return OX_F64;
 if(oxi_vk_product_is_few(p))return OX_DTYPE_NONE;
-oxi_vk_product_params_of(p,&params);
-if(oxi_vk_matrix_shader(d,p,&params)==OXI_VK_SHADER_COUNT)return OX_F32;
+oxi_vk_product_params_of(p,&params);if(oxi_vk_matrix_shader(d,p,&params)==OXI_VK_SHADER_COUNT)return OX_F32;
 return p->whole_m>=OXI_VK_EXPAND_ROWS||oxi_vk_needs_books(b)?OX_BF16:OX_DTYPE_NONE;}
-static ox_tensor oxi_vk_product_lines(const oxi_vk_product*p,int t,bool by_rows,int*place){
-const oxi_product_form*form=&p->form;const int64_t size[2]={t==2?form->k:form->m,t==1?form->k:form->n};
-const int64_t stride[2]={form->row[t],form->column[t]};ox_tensor lines=oxi_borrowed(form->t[t]);
-lines.ndim=0;for(int e=0;e<form->ndim;e++){place[e]=-1;
+static ox_tensor oxi_vk_product_lines(const oxi_vk_product*p,int t,bool by_rows,int*place){const oxi_product_form*form=&p->form;
+const int64_t size[2]={t==2?form->k:form->m,t==1?form->k:form->n};const int64_t stride[2]={form->row[t],form->column[t]};
+ox_tensor lines=oxi_borrowed(form->t[t]);lines.ndim=0;for(int e=0;e<form->ndim;e++){place[e]=-1;
 if(form->stride[t][e]==0)continue;
 place[e]=lines.ndim;lines.shape[lines.ndim]=form->shape[e];lines.stride[lines.ndim++]=form->stride[t][e];}
 for(int i=0;i<2;i++){lines.shape[lines.ndim]=size[by_rows?i:1 -i];
@@ -28202,253 +27636,202 @@ static void oxi_vk_product_put(oxi_vk_product*p,int t,const ox_tensor*lines,bool
 const int64_t*last=lines->stride+lines->ndim-2;for(int e=0;e<p->form.ndim;e++)
 if(place[e]>=0)p->form.stride[t][e]=lines->stride[place[e]];
 p->form.t[t]=lines;p->form.row[t]=last[by_rows?0:1];p->form.column[t]=last[by_rows?1:0];}
-static ox_status oxi_vk_product_expand(oxi_vk_device*d,oxi_vk_product*p,ox_dtype to,oxi_vk_temporary*made){
-int place[OX_MAX_DIMS];ox_tensor blocks=oxi_vk_product_lines(p,2,false,place);
-ox_status status=oxi_vk_temporary_make(d,made,to,blocks.ndim,blocks.shape);if(status==OX_OK)
+static ox_status oxi_vk_product_expand(oxi_vk_device*d,oxi_vk_product*p,ox_dtype to,oxi_vk_temporary*made){int place[OX_MAX_DIMS];
+ox_tensor blocks=oxi_vk_product_lines(p,2,false,place);ox_status status=oxi_vk_temporary_make(d,made,to,blocks.ndim,blocks.shape);
+if(status==OX_OK)
 status=to==OX_F64?oxi_vk_from_blocks(d,&blocks,&made->t):oxi_vk_expand(d,&blocks,&made->t);
 oxi_vk_product_put(p,2,&made->t,false,place);return status;}
 typedef struct oxi_vk_laid{oxi_vk_temporary made[3];ox_tensor lines[3],to;}oxi_vk_laid;
 static ox_status oxi_vk_product_lay(oxi_vk_device*d,oxi_vk_product*p,oxi_vk_laid*laid);
 static ox_status oxi_vk_product_lay_result(oxi_vk_device*d,oxi_vk_product*p,oxi_vk_laid*laid);
-static bool oxi_vk_product_is_simple(const oxi_vk_product*p){
-return p->form.t[0]->dtype==OX_F64||oxi_is_int(p->form.t[0]->dtype);}
-static void oxi_vk_product_many_simple(const oxi_vk_product*p,oxi_vk_product_params*params,
-oxi_vk_dispatch*dispatch){const uint32_t tile=OXI_VK_SIMPLE_TILE;
-double factor[2]={p->form.alpha,p->form.beta};
+static bool oxi_vk_product_is_simple(const oxi_vk_product*p){return p->form.t[0]->dtype==OX_F64||oxi_is_int(p->form.t[0]->dtype);}
+static void oxi_vk_product_many_simple(const oxi_vk_product*p,oxi_vk_product_params*params,oxi_vk_dispatch*dispatch){
+const uint32_t tile=OXI_VK_SIMPLE_TILE;double factor[2]={p->form.alpha,p->form.beta};
 bool integer=oxi_is_int(p->form.t[0]->dtype);for(int i=0;i<2;i++){if(integer)
 oxi_vk_words_of((uint64_t)oxi_to_i64_saturated(factor[i]),params->factors[i]);
 else
 oxi_vk_double_words(factor[i],params->factors[i]);}
 dispatch->shader=integer?OXI_VK_SHADER_product_integer:OXI_VK_SHADER_product_double;
-dispatch->groups[0]=((uint32_t)p->form.n+tile-1)/tile;
-dispatch->groups[1]=((uint32_t)p->form.m+tile-1)/tile;}
-static ox_status oxi_vk_product_dispatch(oxi_vk_device*d,const oxi_vk_product_group*group,
-const oxi_vk_product*p){oxi_vk_product_params params;
-oxi_vk_dispatch dispatch;const ox_tensor*c=p->form.t[0],*b=p->form.t[2];
-oxi_vk_product_params_of(p,&params);memset(&dispatch,0,sizeof dispatch);for(int i=0;i<4;i++)
+dispatch->groups[0]=((uint32_t)p->form.n+tile-1)/tile;dispatch->groups[1]=((uint32_t)p->form.m+tile-1)/tile;}
+static ox_status oxi_vk_product_dispatch(oxi_vk_device*d,const oxi_vk_product_group*group,const oxi_vk_product*p){
+oxi_vk_product_params params;oxi_vk_dispatch dispatch;const ox_tensor*c=p->form.t[0],*b=p->form.t[2];oxi_vk_product_params_of(p,&params);
+memset(&dispatch,0,sizeof dispatch);for(int i=0;i<4;i++)
 if(p->form.t[i])oxi_vk_bind(&dispatch,i,p->form.t[i],i==0);
 if(p->form.bias)oxi_vk_bind(&dispatch,4,p->form.bias,false);
 if(p->form.ids)dispatch.special.product.ids=(uint32_t)p->form.ids->dtype;
 if(p->form.ids&&!group->router){oxi_vk_bind(&dispatch,3,p->form.ids,false);
-oxi_vk_bind_fault(d,&dispatch,p->form.bias?OXI_VK_FAULT_BINDING:4);
-params.fault=(uint32_t)(d->fault->offset/4);params.kind=(uint32_t)group->product[0]->op+1;}
+oxi_vk_bind_fault(d,&dispatch,p->form.bias?OXI_VK_FAULT_BINDING:4);params.fault=(uint32_t)(d->fault->offset/4);
+params.kind=(uint32_t)group->product[0]->op+1;}
 bool along=oxi_is_block(b->dtype)||p->form.row[2]==1,few=oxi_vk_product_is_few(p);
-uint32_t width=oxi_vk_width(c->dtype),each=width==3?1:4u>>width,wide=few?8:4;
-oxi_vk_product_specials*special=&dispatch.special.product;
+uint32_t width=oxi_vk_width(c->dtype),each=width==3?1:4u>>width,wide=few?8:4;oxi_vk_product_specials*special=&dispatch.special.product;
 special->single=p->form.ndim<2?(uint32_t)p->form.ndim+1:0;special->dtype_c=(uint32_t)c->dtype;
 special->dtype_a=(uint32_t)p->form.t[1]->dtype;special->dtype_b=(uint32_t)b->dtype;
-special->dtype_addend=p->form.t[3]?(uint32_t)p->form.t[3]->dtype:0;
-special->dtype_bias=p->form.bias?(uint32_t)p->form.bias->dtype:0;
+special->dtype_addend=p->form.t[3]?(uint32_t)p->form.t[3]->dtype:0;special->dtype_bias=p->form.bias?(uint32_t)p->form.bias->dtype:0;
 special->activation=(uint32_t)p->form.activation;
-special->packed=p->form.column[0]==1&&oxi_vk_product_aligned(p,&params,0,p->form.row[0],each);
-special->a_along=p->form.column[1]==1;special->b_along=along;
-special->a_wide=oxi_vk_product_wide(p,&params,1,wide)&&(!few||p->form.column[1]==1);
-special->b_wide=oxi_vk_product_wide(p,&params,2,wide);dispatch.params=&params;
-dispatch.param_bytes=sizeof params;uint64_t batches=1;const ox_tensor*left=NULL;ox_status status=OX_OK;
-for(int e=0;e<p->form.ndim;e++)batches*=(uint64_t)p->form.shape[e];
+special->packed=p->form.column[0]==1&&oxi_vk_product_aligned(p,&params,0,p->form.row[0],each);special->a_along=p->form.column[1]==1;
+special->b_along=along;special->a_wide=oxi_vk_product_wide(p,&params,1,wide)&&(!few||p->form.column[1]==1);
+special->b_wide=oxi_vk_product_wide(p,&params,2,wide);dispatch.params=&params;dispatch.param_bytes=sizeof params;uint64_t batches=1;
+const ox_tensor*left=NULL;ox_status status=OX_OK;for(int e=0;e<p->form.ndim;e++)batches*=(uint64_t)p->form.shape[e];
 if(oxi_vk_product_is_simple(p)){oxi_vk_product_many_simple(p,&params,&dispatch);}else if(few){
 status=oxi_vk_product_shared_out(d,group,p,special->a_wide,&params,&dispatch,&left);}else{
 oxi_vk_product_many(d,p,&params,batches,&dispatch);}
 if(status==OX_OK)status=oxi_vk_bind_books(d,&dispatch,5,b->dtype,&params.books);
 if(status!=OX_OK)return status;
 const oxi_vk_dispatch open=dispatch;oxi_vk_bind_rest(&dispatch);if(batches>65535||dispatch.groups[1]>65535)
-return oxi_fail(OX_ERR_UNSUPPORTED,"%s: %s: too many matrices or rows at once",
-oxi_op_name(group->product[0]),d->device_name);
+return oxi_fail(OX_ERR_UNSUPPORTED,"%s: %s: too many matrices or rows at once",oxi_op_name(group->product[0]),d->device_name);
 dispatch.groups[2]=(uint32_t)batches;if(left)d->rounded.of=NULL;
 status=oxi_vk_record(d,&dispatch);if(status==OX_OK&&left)oxi_vk_note_rounded(d,left,ox_numel(left));
 if(status==OX_OK&&dispatch.waits)oxi_vk_note_sum(d,group,&open,&params);
 return status;}
 static int64_t oxi_vk_product_parts(const oxi_vk_device*d,const oxi_vk_product*p){
-const oxi_vk_tiling*row=oxi_vk_tilings[OXI_VK_WAY_MATRICES];
-bool plain=p->form.ndim==0&&!p->form.t[3]&&!p->form.bias&&p->form.alpha==1&&
+const oxi_vk_tiling*row=oxi_vk_tilings[OXI_VK_WAY_MATRICES];bool plain=p->form.ndim==0&&!p->form.t[3]&&!p->form.bias&&p->form.alpha==1&&
 p->form.activation==OX_ACTIVATION_NONE;
-oxi_vk_product_params params;int64_t parts=1;
-if(!plain||oxi_is_block(p->form.t[2]->dtype)||oxi_vk_product_is_few(p))return 1;
+oxi_vk_product_params params;int64_t parts=1;if(!plain||oxi_is_block(p->form.t[2]->dtype)||oxi_vk_product_is_few(p))return 1;
 oxi_vk_product_params_of(p,&params);if(oxi_vk_matrix_shader(d,p,&params)==OXI_VK_SHADER_COUNT)return 1;
 while(parts<OXI_VK_PARTS&&oxi_vk_tiles(p,row,(uint64_t)parts)<row->least&&
 p->form.k%(2*parts*row->deep)==0&&p->form.k/(2*parts)>=OXI_VK_PART_LEAST)
 parts*=2;
 return parts;}
-static ox_status oxi_vk_product_in_parts(oxi_vk_device*d,const oxi_vk_product_group*group,
-const oxi_vk_product*p,int64_t parts){const int64_t shape[3]={parts,p->form.m,p->form.n};
-ox_tensor sums,*in=&sums,c=oxi_borrowed(p->form.t[0]);ox_storage storage;oxi_meta(&sums,OX_F32,3,shape);
-oxi_vk_chunk*chunk=oxi_vk_borrow(d,&sums,&storage);if(!chunk)return OX_ERR_NOMEM;
-oxi_vk_product q=*p;q.form.t[0]=&sums;q.form.row[0]=p->form.n;q.form.column[0]=1;q.form.ndim=1;
-q.form.shape[0]=parts;q.form.k=p->form.k/parts;q.form.stride[0][0]=p->form.m*p->form.n;
-q.form.stride[1][0]=q.form.k*p->form.column[1];q.form.stride[2][0]=q.form.k*p->form.row[2];
-q.form.stride[3][0]=0;ox_status status=oxi_vk_product_dispatch(d,group,&q);c.ndim=2;c.shape[0]=p->form.m;
-c.shape[1]=p->form.n;c.stride[0]=p->form.row[0];c.stride[1]=p->form.column[0];
-oxi_call sum=oxi_call_of(OXI_OP_sum,&in,1,&c);sum.attr.reduce.dims=1;
-if(status==OX_OK)status=oxi_vk_reduce(d,&sum);
+static ox_status oxi_vk_product_in_parts(oxi_vk_device*d,const oxi_vk_product_group*group,const oxi_vk_product*p,int64_t parts){
+const int64_t shape[3]={parts,p->form.m,p->form.n};ox_tensor sums,*in=&sums,c=oxi_borrowed(p->form.t[0]);ox_storage storage;
+oxi_meta(&sums,OX_F32,3,shape);oxi_vk_chunk*chunk=oxi_vk_borrow(d,&sums,&storage);if(!chunk)return OX_ERR_NOMEM;
+oxi_vk_product q=*p;q.form.t[0]=&sums;q.form.row[0]=p->form.n;q.form.column[0]=1;q.form.ndim=1;q.form.shape[0]=parts;
+q.form.k=p->form.k/parts;q.form.stride[0][0]=p->form.m*p->form.n;q.form.stride[1][0]=q.form.k*p->form.column[1];
+q.form.stride[2][0]=q.form.k*p->form.row[2];q.form.stride[3][0]=0;ox_status status=oxi_vk_product_dispatch(d,group,&q);c.ndim=2;
+c.shape[0]=p->form.m;c.shape[1]=p->form.n;c.stride[0]=p->form.row[0];c.stride[1]=p->form.column[0];
+oxi_call sum=oxi_call_of(OXI_OP_sum,&in,1,&c);sum.attr.reduce.dims=1;if(status==OX_OK)status=oxi_vk_reduce(d,&sum);
 oxi_vk_chunk_give(d,chunk);return status;}
-static oxi_vk_product oxi_vk_product_columns(const oxi_vk_product*p,int64_t first,int64_t n,
-ox_tensor t[5]){oxi_vk_product part=*p;
-const ox_tensor**operand[5]={&part.form.t[0],&part.form.t[1],&part.form.t[2],&part.form.t[3],
-&part.form.bias};
-for(int i=0;i<5;i++){if(!*operand[i]||i==1)continue;
-t[i]=oxi_borrowed(*operand[i]);t[i].offset +=first*(i==4?p->form.bias->stride[0]:p->form.column[i]);
-*operand[i]=&t[i];}
+static oxi_vk_product oxi_vk_product_columns(const oxi_vk_product*p,int64_t first,int64_t n,ox_tensor t[5]){oxi_vk_product part=*p;
+const ox_tensor**operand[5]={&part.form.t[0],&part.form.t[1],&part.form.t[2],&part.form.t[3],&part.form.bias};for(int i=0;i<5;i++){
+if(!*operand[i]||i==1)continue;
+t[i]=oxi_borrowed(*operand[i]);t[i].offset +=first*(i==4?p->form.bias->stride[0]:p->form.column[i]);*operand[i]=&t[i];}
 part.form.n=n;return part;}
-static ox_status oxi_vk_product_whole(oxi_vk_device*d,const oxi_vk_product_group*group,oxi_vk_product p,
-ox_dtype expand){oxi_vk_temporary expanded;
-oxi_vk_laid laid;ox_status status=OX_OK;memset(&expanded,0,sizeof expanded);memset(&laid,0,sizeof laid);
+static ox_status oxi_vk_product_whole(oxi_vk_device*d,const oxi_vk_product_group*group,oxi_vk_product p,ox_dtype expand){
+oxi_vk_temporary expanded;oxi_vk_laid laid;ox_status status=OX_OK;memset(&expanded,0,sizeof expanded);memset(&laid,0,sizeof laid);
 bool plain=!oxi_vk_product_is_few(&p)&&!oxi_vk_product_is_simple(&p);
 if(expand!=OX_DTYPE_NONE)status=oxi_vk_product_expand(d,&p,expand,&expanded);
 else if(plain)status=oxi_vk_product_lay(d,&p,&laid);
-int64_t parts=status==OX_OK?oxi_vk_product_parts(d,&p):1;
-if(status==OX_OK&&parts==1&&plain)status=oxi_vk_product_lay_result(d,&p,&laid);
+int64_t parts=status==OX_OK?oxi_vk_product_parts(d,&p):1;if(status==OX_OK&&parts==1&&plain)status=oxi_vk_product_lay_result(d,&p,&laid);
 if(status==OX_OK)
 status=parts>1?oxi_vk_product_in_parts(d,group,&p,parts):oxi_vk_product_dispatch(d,group,&p);
 if(status==OX_OK&&laid.made[0].chunk)status=oxi_vk_copy(d,&laid.lines[0],&laid.to);
 for(int t=0;t<3;t++)oxi_vk_temporary_drop(d,&laid.made[t]);
 oxi_vk_temporary_drop(d,&expanded);return status;}
-static void oxi_vk_product_by_slots(oxi_vk_product*p){oxi_product_form*form=&p->form;p->own=true;
-p->whole_m=form->m=form->shape[1];for(int i=0;i<2;i++)form->row[i]=form->stride[i][1];
+static void oxi_vk_product_by_slots(oxi_vk_product*p){oxi_product_form*form=&p->form;p->own=true;p->whole_m=form->m=form->shape[1];
+for(int i=0;i<2;i++)form->row[i]=form->stride[i][1];
 form->ndim=form->shape[0]>1;}
 static ox_status oxi_vk_product_group_run(oxi_vk_device*d,const oxi_vk_product_group*group){
-oxi_vk_product p=oxi_vk_product_of(group->product[0],group->whole);ox_tensor operand[5];
-ox_status status=OX_OK;if(ox_numel(p.form.t[0])==0)return OX_OK;
+oxi_vk_product p=oxi_vk_product_of(group->product[0],group->whole);ox_tensor operand[5];ox_status status=OX_OK;
+if(ox_numel(p.form.t[0])==0)return OX_OK;
 p.rough=p.weights&&!group->product[0]->exact;if(group->sum)oxi_vk_product_by_slots(&p);
-ox_dtype expand=p.form.k>0?oxi_vk_product_expands(d,&p):OX_DTYPE_NONE;int64_t each=p.form.n;
-if(expand!=OX_DTYPE_NONE&&p.form.ndim==0){
+ox_dtype expand=p.form.k>0?oxi_vk_product_expands(d,&p):OX_DTYPE_NONE;int64_t each=p.form.n;if(expand!=OX_DTYPE_NONE&&p.form.ndim==0){
 each=OXI_VK_EXPAND_BYTES/(p.form.k*oxi_info(expand)->block_bytes)/128*128;each=each<128?128:each;}
-for(int64_t first=0;first<p.form.n&&status==OX_OK;first+=each){
-int64_t n=p.form.n-first<each?p.form.n-first:each;
-oxi_vk_product part=n<p.form.n?oxi_vk_product_columns(&p,first,n,operand):p;
-status=oxi_vk_product_whole(d,group,part,expand);}
+for(int64_t first=0;first<p.form.n&&status==OX_OK;first+=each){int64_t n=p.form.n-first<each?p.form.n-first:each;
+oxi_vk_product part=n<p.form.n?oxi_vk_product_columns(&p,first,n,operand):p;status=oxi_vk_product_whole(d,group,part,expand);}
 return status;}
-static ox_status oxi_vk_product_part(oxi_vk_device*d,const oxi_call*call,const oxi_call*whole){
-oxi_vk_product_group alone;memset(&alone,0,sizeof alone);alone.product[0]=call;alone.products=1;
-alone.whole=whole;return oxi_vk_product_group_run(d,&alone);}
-static ox_status oxi_vk_product_run(oxi_vk_device*d,const oxi_call*call){
-return oxi_vk_product_part(d,call,NULL);}
+static ox_status oxi_vk_product_part(oxi_vk_device*d,const oxi_call*call,const oxi_call*whole){oxi_vk_product_group alone;
+memset(&alone,0,sizeof alone);alone.product[0]=call;alone.products=1;alone.whole=whole;return oxi_vk_product_group_run(d,&alone);}
+static ox_status oxi_vk_product_run(oxi_vk_device*d,const oxi_call*call){return oxi_vk_product_part(d,call,NULL);}
 /* >>vulkan/ops/lay/product_lay.c */
 static int64_t oxi_vk_product_group_of(const oxi_vk_device*d,const oxi_vk_product*p){
-ox_dtype a=p->form.t[1]->dtype,b=p->form.t[2]->dtype;
-bool many=p->whole_m>=OXI_VK_LAY_LEAST&&p->whole_n>=OXI_VK_LAY_LEAST&&
+ox_dtype a=p->form.t[1]->dtype,b=p->form.t[2]->dtype;bool many=p->whole_m>=OXI_VK_LAY_LEAST&&p->whole_n>=OXI_VK_LAY_LEAST&&
 p->form.k>=OXI_VK_LAY_LEAST&&!p->form.ids;
 if(!many||a!=b)return 1;
 if(a==OX_F32)return 4;
 return oxi_vk_matrix_shader_by_types(d,p)==OXI_VK_SHADER_COUNT?1:8;}
 static bool oxi_vk_product_lays(const ox_tensor*lines){
 return ox_numel(lines)<=OXI_VK_LAY_BYTES/(int64_t)oxi_info(lines->dtype)->block_bytes;}
-static ox_status oxi_vk_product_lay(oxi_vk_device*d,oxi_vk_product*p,oxi_vk_laid*laid){
-int64_t each=oxi_vk_product_group_of(d,p);oxi_vk_product_params params;ox_status status=OX_OK;
-for(int t=1;t<3&&each>1&&status==OX_OK;t++){int place[OX_MAX_DIMS];
+static ox_status oxi_vk_product_lay(oxi_vk_device*d,oxi_vk_product*p,oxi_vk_laid*laid){int64_t each=oxi_vk_product_group_of(d,p);
+oxi_vk_product_params params;ox_status status=OX_OK;for(int t=1;t<3&&each>1&&status==OX_OK;t++){int place[OX_MAX_DIMS];
 bool by_rows=p->form.column[t]==1||(t==1&&p->form.row[t]!=1);oxi_vk_product_params_of(p,&params);
 if(oxi_vk_product_wide(p,&params,t,(uint32_t)each))continue;
 ox_tensor lines=oxi_vk_product_lines(p,t,by_rows,place);if(!oxi_vk_product_lays(&lines))continue;
-status=oxi_vk_lay(d,&lines,each,&laid->made[t],&laid->lines[t]);
-oxi_vk_product_put(p,t,&laid->lines[t],by_rows,place);p->padded[t]=true;}
+status=oxi_vk_lay(d,&lines,each,&laid->made[t],&laid->lines[t]);oxi_vk_product_put(p,t,&laid->lines[t],by_rows,place);p->padded[t]=true;}
 return status;}
-static ox_status oxi_vk_product_lay_result(oxi_vk_device*d,oxi_vk_product*p,oxi_vk_laid*laid){
-int place[OX_MAX_DIMS];oxi_vk_product_params params;oxi_vk_product_params_of(p,&params);
+static ox_status oxi_vk_product_lay_result(oxi_vk_device*d,oxi_vk_product*p,oxi_vk_laid*laid){int place[OX_MAX_DIMS];
+oxi_vk_product_params params;oxi_vk_product_params_of(p,&params);
 if(oxi_vk_product_group_of(d,p)!=8||oxi_vk_width(p->form.t[0]->dtype)!=1)return OX_OK;
 if(p->form.column[0]==1&&oxi_vk_product_aligned(p,&params,0,p->form.row[0],2))return OX_OK;
 laid->to=oxi_vk_product_lines(p,0,true,place);if(!oxi_vk_product_lays(&laid->to))return OX_OK;
-int64_t shape[OX_MAX_DIMS];laid->lines[0]=laid->to;
-oxi_vk_lay_strides(&laid->to,8,laid->lines[0].stride,shape);
+int64_t shape[OX_MAX_DIMS];laid->lines[0]=laid->to;oxi_vk_lay_strides(&laid->to,8,laid->lines[0].stride,shape);
 ox_status status=oxi_vk_temporary_make(d,&laid->made[0],laid->to.dtype,laid->to.ndim,shape);
-laid->lines[0].storage=laid->made[0].t.storage;laid->lines[0].offset=0;
-oxi_vk_product_put(p,0,&laid->lines[0],true,place);return status;}
+laid->lines[0].storage=laid->made[0].t.storage;laid->lines[0].offset=0;oxi_vk_product_put(p,0,&laid->lines[0],true,place);return status;}
 /* >>vulkan/ops/windows/conv.c */
-enum{OXI_VK_CONV_TILE=64,OXI_VK_CONV_ROWS=4,OXI_VK_CONV_WIDE=4096,OXI_VK_CONV_PARTS=64,
-OXI_VK_CONV_PART_LEAST=256,OXI_VK_CONV_UNITS=132,OXI_VK_CONV_CLASSES=16,OXI_VK_CONV_PART_BYTES=1<<26,
-OXI_VK_CONV_POSITIONS=1<<29};
-typedef struct oxi_vk_conv_job{oxi_conv_form form;oxi_op op;bool inner;const oxi_conv_side*a,*b,*c;
-int64_t m,n,k;oxi_vk_shader shader;oxi_vk_tiling tiling;int64_t parts;int64_t beside;bool follows;
-oxi_vk_temporary copy[2],sums,result;ox_tensor views[3],sum;}oxi_vk_conv_job;
-static int64_t oxi_vk_conv_count(const oxi_conv_side*side){
-return side->shape[2]*side->shape[3]*side->shape[4];}
+enum{OXI_VK_CONV_TILE=64,OXI_VK_CONV_ROWS=4,OXI_VK_CONV_WIDE=4096,OXI_VK_CONV_PARTS=64,OXI_VK_CONV_PART_LEAST=256,OXI_VK_CONV_UNITS=132,
+OXI_VK_CONV_CLASSES=16,OXI_VK_CONV_PART_BYTES=1<<26,OXI_VK_CONV_POSITIONS=1<<29};
+typedef struct oxi_vk_conv_job{oxi_conv_form form;oxi_op op;bool inner;const oxi_conv_side*a,*b,*c;int64_t m,n,k;oxi_vk_shader shader;
+oxi_vk_tiling tiling;int64_t parts;int64_t beside;bool follows;oxi_vk_temporary copy[2],sums,result;ox_tensor views[3],sum;
+}oxi_vk_conv_job;static int64_t oxi_vk_conv_count(const oxi_conv_side*side){return side->shape[2]*side->shape[3]*side->shape[4];}
 static int64_t oxi_vk_conv_channels(const oxi_vk_conv_job*job){
 int64_t channels=job->op==OXI_OP_conv_back_input?job->form.outputs:job->form.channels;
 return job->inner?oxi_round_up(channels,8):channels;}
 static void oxi_vk_conv_roles(oxi_vk_conv_job*job){const oxi_conv_form*f=&job->form;
-int64_t taps=oxi_vk_conv_count(&f->weight)*oxi_vk_conv_channels(job);
-int64_t places=f->samples*oxi_vk_conv_count(&f->y);
-job->a=job->op==OXI_OP_conv_back_weight?&f->y:&f->weight;
-job->b=job->op==OXI_OP_conv_back_input?&f->y:&f->x;
+int64_t taps=oxi_vk_conv_count(&f->weight)*oxi_vk_conv_channels(job);int64_t places=f->samples*oxi_vk_conv_count(&f->y);
+job->a=job->op==OXI_OP_conv_back_weight?&f->y:&f->weight;job->b=job->op==OXI_OP_conv_back_input?&f->y:&f->x;
 job->c=job->op==OXI_OP_conv?&f->y:job->op==OXI_OP_conv_back_input?&f->x:&f->weight;
-job->m=job->op==OXI_OP_conv_back_input?f->channels:f->outputs;job->n=job->op==OXI_OP_conv?places
-:job->op==OXI_OP_conv_back_weight?taps:f->samples*oxi_vk_conv_count(&f->x);
+job->m=job->op==OXI_OP_conv_back_input?f->channels:f->outputs;job->n=job->op==OXI_OP_conv?places:job->op==OXI_OP_conv_back_weight?taps
+:f->samples*oxi_vk_conv_count(&f->x);
 job->k=job->op==OXI_OP_conv_back_weight?places:taps;}
 static bool oxi_vk_can_conv(const oxi_vk_device*d,const oxi_call*call){oxi_vk_conv_job job;
 const uint32_t*most=d->limits.maxComputeWorkGroupCount;for(int i=0;i<call->in_count+1;i++){
-const ox_tensor*t=i<call->in_count?call->in[i]:call->out[0];
-if(t&&(!oxi_vk_product_reads(t->dtype)||!oxi_vk_fits(t)))return false;}
-oxi_conv_form_of(call,&job.form);job.op=call->op;job.inner=false;oxi_vk_conv_roles(&job);
-for(int i=0;i<3;i++){const oxi_conv_form*f=&job.form;
-double reach=(double)f->y.shape[2 +i]*(double)f->stride[i]+(double)f->padding[i]+
+const ox_tensor*t=i<call->in_count?call->in[i]:call->out[0];if(t&&(!oxi_vk_product_reads(t->dtype)||!oxi_vk_fits(t)))return false;}
+oxi_conv_form_of(call,&job.form);job.op=call->op;job.inner=false;oxi_vk_conv_roles(&job);for(int i=0;i<3;i++){
+const oxi_conv_form*f=&job.form;double reach=(double)f->y.shape[2 +i]*(double)f->stride[i]+(double)f->padding[i]+
 (double)f->dilation[i]*(double)f->weight.shape[2 +i]+(double)f->x.shape[2 +i];
 if(reach>=OXI_VK_CONV_POSITIONS)return false;}
-return(job.m+OXI_VK_CONV_TILE-1)/OXI_VK_CONV_TILE<=most[1]&&job.k<INT32_MAX&&
-(job.n+OXI_VK_CONV_TILE-1)/OXI_VK_CONV_TILE<=most[0]&&job.form.groups*OXI_VK_CONV_PARTS<=most[2];}
-static void oxi_vk_conv_taps(const oxi_vk_conv_job*job,uint32_t*size){
-for(int i=0;i<3;i++)size[i]=(uint32_t)job->form.weight.shape[2 +i];
+return(job.m+OXI_VK_CONV_TILE-1)/OXI_VK_CONV_TILE<=most[1]&&job.k<INT32_MAX&&(job.n+OXI_VK_CONV_TILE-1)/OXI_VK_CONV_TILE<=most[0]&&
+job.form.groups*OXI_VK_CONV_PARTS<=most[2];}
+static void oxi_vk_conv_taps(const oxi_vk_conv_job*job,uint32_t*size){for(int i=0;i<3;i++)size[i]=(uint32_t)job->form.weight.shape[2 +i];
 size[3]=job->inner?(uint32_t)oxi_vk_conv_channels(job):1;}
-static void oxi_vk_conv_positions(const oxi_conv_side*image,uint32_t*size){
-for(int i=0;i<3;i++)size[i]=(uint32_t)image->shape[2 +i];
+static void oxi_vk_conv_positions(const oxi_conv_side*image,uint32_t*size){for(int i=0;i<3;i++)size[i]=(uint32_t)image->shape[2 +i];
 size[3]=1;}
-static void oxi_vk_conv_params_of(const oxi_vk_conv_job*job,oxi_vk_conv_params*out){
-const oxi_conv_form*f=&job->form;const oxi_conv_side*a=job->a,*b=job->b,*c=job->c;
+static void oxi_vk_conv_params_of(const oxi_vk_conv_job*job,oxi_vk_conv_params*out){const oxi_conv_form*f=&job->form;
+const oxi_conv_side*a=job->a,*b=job->b,*c=job->c;
 const bool input=job->op==OXI_OP_conv_back_input,weight=job->op==OXI_OP_conv_back_weight;
-const int64_t channel=input?f->weight.stride[0]:f->weight.stride[1];memset(out,0,sizeof*out);
-out->m=(uint32_t)job->m;out->n=(uint32_t)job->n;out->k=(uint32_t)job->k;
-out->row[0]=(uint32_t)c->stride[weight?0:1];out->row[1]=(uint32_t)a->stride[input||weight?1:0];
-out->group[0]=(uint32_t)(job->m*c->stride[weight?0:1]);
-out->group[1]=(uint32_t)(f->outputs*a->stride[weight?1:0]);
-out->group[2]=(uint32_t)((input?f->outputs:f->channels)*b->stride[1]);
-oxi_vk_conv_taps(job,weight?out->n_size:out->k_size);
-oxi_vk_conv_positions(weight?&f->y:c,weight?out->k_size:out->n_size);for(int i=0;i<3;i++){
-uint32_t tap=(uint32_t)(input?-f->dilation[i]:f->dilation[i]);uint32_t step=input?1:(uint32_t)f->stride[i];
-out->n_step[i]=weight?tap:step;out->k_step[i]=weight?step:tap;
-out->n_start[i]=(uint32_t)(input?f->padding[i]:-f->padding[i]);
-out->apart[i]=input?(uint32_t)f->stride[i]:1;out->image[i]=(uint32_t)b->shape[2 +i];
-out->b_stride[i]=(uint32_t)b->stride[2 +i];out->c_n[i]=(uint32_t)c->stride[2 +i];
+const int64_t channel=input?f->weight.stride[0]:f->weight.stride[1];memset(out,0,sizeof*out);out->m=(uint32_t)job->m;
+out->n=(uint32_t)job->n;out->k=(uint32_t)job->k;out->row[0]=(uint32_t)c->stride[weight?0:1];
+out->row[1]=(uint32_t)a->stride[input||weight?1:0];out->group[0]=(uint32_t)(job->m*c->stride[weight?0:1]);
+out->group[1]=(uint32_t)(f->outputs*a->stride[weight?1:0]);out->group[2]=(uint32_t)((input?f->outputs:f->channels)*b->stride[1]);
+oxi_vk_conv_taps(job,weight?out->n_size:out->k_size);oxi_vk_conv_positions(weight?&f->y:c,weight?out->k_size:out->n_size);
+for(int i=0;i<3;i++){uint32_t tap=(uint32_t)(input?-f->dilation[i]:f->dilation[i]);
+uint32_t step=input?1:(uint32_t)f->stride[i];out->n_step[i]=weight?tap:step;out->k_step[i]=weight?step:tap;
+out->n_start[i]=(uint32_t)(input?f->padding[i]:-f->padding[i]);out->apart[i]=input?(uint32_t)f->stride[i]:1;
+out->image[i]=(uint32_t)b->shape[2 +i];out->b_stride[i]=(uint32_t)b->stride[2 +i];out->c_n[i]=(uint32_t)c->stride[2 +i];
 out->a_k[i]=(uint32_t)a->stride[2 +i];}
 int taps=weight?0:1,samples=1 -taps;out->outer[taps]=job->inner?0:(uint32_t)channel;
-out->outer[samples]=(uint32_t)(weight?a->stride[0]:c->stride[0]);
-out->outer[2 +taps]=job->inner?0:(uint32_t)b->stride[1];out->outer[2 +samples]=(uint32_t)b->stride[0];
-out->inner[taps]=(uint32_t)b->stride[1];out->columns=weight?(uint32_t)f->channels:1;
+out->outer[samples]=(uint32_t)(weight?a->stride[0]:c->stride[0]);out->outer[2 +taps]=job->inner?0:(uint32_t)b->stride[1];
+out->outer[2 +samples]=(uint32_t)b->stride[0];out->inner[taps]=(uint32_t)b->stride[1];out->columns=weight?(uint32_t)f->channels:1;
 out->c_n[3]=weight?(uint32_t)channel:0;out->a_k[3]=weight?(uint32_t)a->stride[4]:(uint32_t)channel;}
-enum{OXI_VK_CONV_TILINGS=8,OXI_VK_CONV_WEIGHT_TILINGS=3};
-static const oxi_vk_tiling oxi_vk_conv_tilings[OXI_VK_CONV_TILINGS]={
-{128,128,64,2,4,1,36864 +512,100},{128,96,64,2,2,1,32256 +384,106},
-{128,96,64,4,2,1,32256 +384,89},{64,128,64,2,2,1,27648 +512,80},
-{64,96,64,2,2,1,23040 +384,72},{64,64,64,2,2,1,18432 +256,55},
-{16,128,64,1,4,1,20736 +512,30},{64,64,32,2,2,1,10240 +256,20},};
-static const oxi_vk_tiling oxi_vk_conv_weight_tilings[OXI_VK_CONV_WEIGHT_TILINGS]={
-{128,128,32,2,4,1,18432 +512,105},{16,128,64,1,4,1,20736 +512,30},{64,64,32,2,2,1,10240 +256,80},};
+enum{OXI_VK_CONV_TILINGS=8,OXI_VK_CONV_WEIGHT_TILINGS=3};static const oxi_vk_tiling oxi_vk_conv_tilings[OXI_VK_CONV_TILINGS]={
+{128,128,64,2,4,1,36864 +512,100},{128,96,64,2,2,1,32256 +384,106},{128,96,64,4,2,1,32256 +384,89},{64,128,64,2,2,1,27648 +512,80},
+{64,96,64,2,2,1,23040 +384,72},{64,64,64,2,2,1,18432 +256,55},{16,128,64,1,4,1,20736 +512,30},{64,64,32,2,2,1,10240 +256,20},};
+static const oxi_vk_tiling oxi_vk_conv_weight_tilings[OXI_VK_CONV_WEIGHT_TILINGS]={{128,128,32,2,4,1,18432 +512,105},
+{16,128,64,1,4,1,20736 +512,30},{64,64,32,2,2,1,10240 +256,80},};
 static uint64_t oxi_vk_conv_tiles_of(const oxi_vk_conv_job*job,const oxi_vk_tiling*row){
-return(uint64_t)((job->m+row->m-1)/row->m)*(uint64_t)((job->n+row->n-1)/row->n)*(uint64_t)job->form.groups;
-}
-static int64_t oxi_vk_conv_most_parts(const oxi_vk_conv_job*job){
-int64_t parts=job->k/OXI_VK_CONV_PART_LEAST;if(parts>OXI_VK_CONV_PARTS)return OXI_VK_CONV_PARTS;
+return(uint64_t)((job->m+row->m-1)/row->m)*(uint64_t)((job->n+row->n-1)/row->n)*(uint64_t)job->form.groups;}
+static int64_t oxi_vk_conv_most_parts(const oxi_vk_conv_job*job){int64_t parts=job->k/OXI_VK_CONV_PART_LEAST;
+if(parts>OXI_VK_CONV_PARTS)return OXI_VK_CONV_PARTS;
 return parts<1?1:parts;}
-static oxi_vk_shader oxi_vk_conv_matrices(const oxi_vk_device*d,const oxi_vk_conv_job*job){
-const oxi_conv_form*f=&job->form;ox_dtype dtype=job->b->t->dtype;
-if(job->a->t->dtype!=dtype||f->groups!=1)return OXI_VK_SHADER_COUNT;
+static oxi_vk_shader oxi_vk_conv_matrices(const oxi_vk_device*d,const oxi_vk_conv_job*job){const oxi_conv_form*f=&job->form;
+ox_dtype dtype=job->b->t->dtype;if(job->a->t->dtype!=dtype||f->groups!=1)return OXI_VK_SHADER_COUNT;
 if(job->n<32||job->k<32)return OXI_VK_SHADER_COUNT;
 if(job->m<16&&(job->op==OXI_OP_conv_back_weight||job->n<OXI_VK_CONV_WIDE))
 return OXI_VK_SHADER_COUNT;
 if(dtype==OX_F16&&d->caps&OX_VULKAN_CAP_COOPERATIVE)return OXI_VK_SHADER_conv_tiles;
 return dtype==OX_BF16&&d->caps&OX_VULKAN_CAP_BF16?OXI_VK_SHADER_conv_tiles_bf16:OXI_VK_SHADER_COUNT;}
-static ox_status oxi_vk_conv_lay(oxi_vk_device*d,oxi_conv_side*side,int last,oxi_vk_temporary*copy,
-ox_tensor*view){const ox_tensor*t=side->t;
-int64_t shape[OX_MAX_DIMS],stride[OX_MAX_DIMS];ox_tensor lines=oxi_borrowed(t),laid;int dim[OX_MAX_DIMS];
+static ox_status oxi_vk_conv_lay(oxi_vk_device*d,oxi_conv_side*side,int last,oxi_vk_temporary*copy,ox_tensor*view){
+const ox_tensor*t=side->t;int64_t shape[OX_MAX_DIMS],stride[OX_MAX_DIMS];ox_tensor lines=oxi_borrowed(t),laid;int dim[OX_MAX_DIMS];
 for(int i=0;i<t->ndim;i++){dim[i]=i==0?1 -last:i==t->ndim-1?last:i+1;
 lines.shape[i]=t->shape[dim[i]];lines.stride[i]=t->stride[dim[i]];}
-*view=oxi_borrowed(t);oxi_vk_lay_strides(&lines,8,stride,shape);
-for(int i=0;i<t->ndim;i++)view->stride[dim[i]]=stride[i];
+*view=oxi_borrowed(t);oxi_vk_lay_strides(&lines,8,stride,shape);for(int i=0;i<t->ndim;i++)view->stride[dim[i]]=stride[i];
 if(t->shape[last]%8==0&&oxi_same_layout(view,t)&&oxi_vk_element_at(t)%8==0){*side=oxi_conv_side_of(view);
 return OX_OK;}
 ox_status status=oxi_vk_lay(d,&lines,8,copy,&laid);if(status!=OX_OK)return status;
 view->storage=laid.storage;view->offset=0;*side=oxi_conv_side_of(view);return status;}
-static ox_status oxi_vk_conv_lay_all(oxi_vk_device*d,oxi_vk_conv_job*job){oxi_conv_form*f=&job->form;
-if(!job->tiling.subs_m)return OX_OK;
-oxi_conv_side*a=job->op==OXI_OP_conv_back_weight?&f->y:&f->weight;
-oxi_conv_side*b=job->op==OXI_OP_conv_back_input?&f->y:&f->x;job->inner=true;oxi_vk_conv_roles(job);
-ox_status status=oxi_vk_conv_lay(d,a,job->op==OXI_OP_conv_back_input?0:1,&job->copy[0],&job->views[0]);
+static ox_status oxi_vk_conv_lay_all(oxi_vk_device*d,oxi_vk_conv_job*job){oxi_conv_form*f=&job->form;if(!job->tiling.subs_m)return OX_OK;
+oxi_conv_side*a=job->op==OXI_OP_conv_back_weight?&f->y:&f->weight;oxi_conv_side*b=job->op==OXI_OP_conv_back_input?&f->y:&f->x;
+job->inner=true;oxi_vk_conv_roles(job);ox_status status=
+oxi_vk_conv_lay(d,a,job->op==OXI_OP_conv_back_input?0:1,&job->copy[0],&job->views[0]);
 return status==OX_OK?oxi_vk_conv_lay(d,b,1,&job->copy[1],&job->views[1]):status;}
 static double oxi_vk_conv_seconds(const oxi_vk_conv_job*job,const oxi_vk_tiling*row,int64_t parts){
 const double rate=2.4e14/OXI_VK_CONV_UNITS,begin=4e-6,wait=6e-7;
@@ -28464,79 +27847,61 @@ if(weight)return busy*steps+(double)parts*c*8/5e12;
 return busy*steps+(parts>1?begin+(double)parts*c*8/1.2e12:0);}
 static int64_t oxi_vk_conv_cut(const oxi_vk_conv_job*job,const oxi_vk_tiling*row,double*least){
 int64_t best=1,most=oxi_vk_conv_most_parts(job);*least=oxi_vk_conv_seconds(job,row,1);
-for(int64_t parts=2;parts<=most&&job->shader!=OXI_VK_SHADER_conv_few;parts++){
-double seconds=oxi_vk_conv_seconds(job,row,parts);
+for(int64_t parts=2;parts<=most&&job->shader!=OXI_VK_SHADER_conv_few;parts++){double seconds=oxi_vk_conv_seconds(job,row,parts);
 if(seconds>=*least)continue;
 *least=seconds;best=parts;}
 return best;}
-static bool oxi_vk_conv_in_fours(const oxi_conv_side*c){int64_t run=1;bool ends=false;
-for(int i=4;i>=0;i--){if(c->shape[i]==1)continue;
+static bool oxi_vk_conv_in_fours(const oxi_conv_side*c){int64_t run=1;bool ends=false;for(int i=4;i>=0;i--){if(c->shape[i]==1)continue;
 ends=ends||i<2||c->stride[i]!=run;if(ends&&c->stride[i]%4!=0)return false;
 if(!ends)run*=c->shape[i];}
 return run%4==0&&oxi_vk_element_at(c->t)%4==0;}
-static bool oxi_vk_conv_turned(const oxi_vk_conv_job*job){
-return job->op==OXI_OP_conv_back_weight&&job->tiling.subs_m;}
+static bool oxi_vk_conv_turned(const oxi_vk_conv_job*job){return job->op==OXI_OP_conv_back_weight&&job->tiling.subs_m;}
 static bool oxi_vk_conv_apart(const oxi_vk_conv_job*job){return job->parts>1||oxi_vk_conv_turned(job);}
-static void oxi_vk_conv_strides(int ndim,const int64_t*shape,bool weight,int64_t*strides){int64_t stride=1;
-for(int i=ndim;i-- >0;){int dim=weight?(i==ndim-1?1:i>0?i+1:0):i>1?i:1 -i;
-strides[dim]=stride;stride*=shape[dim];}}
-static ox_status oxi_vk_conv_part(oxi_vk_device*d,oxi_vk_conv_job*job,oxi_conv_side*c){
-const ox_tensor*t=c->t;ox_tensor*view=&job->views[2];int64_t shape[OX_MAX_DIMS];shape[0]=job->parts;
-for(int i=0;i<t->ndim;i++)
+static void oxi_vk_conv_strides(int ndim,const int64_t*shape,bool weight,int64_t*strides){int64_t stride=1;for(int i=ndim;i-- >0;){
+int dim=weight?(i==ndim-1?1:i>0?i+1:0):i>1?i:1 -i;strides[dim]=stride;stride*=shape[dim];}}
+static ox_status oxi_vk_conv_part(oxi_vk_device*d,oxi_vk_conv_job*job,oxi_conv_side*c){const ox_tensor*t=c->t;
+ox_tensor*view=&job->views[2];int64_t shape[OX_MAX_DIMS];shape[0]=job->parts;for(int i=0;i<t->ndim;i++)
 shape[1 +i]=i==1&&oxi_vk_conv_turned(job)?oxi_round_up(t->shape[i],4):t->shape[i];
 ox_status status=oxi_vk_temporary_make(d,&job->sums,OX_F32,t->ndim+1,shape);if(status!=OX_OK)return status;
 job->sum=oxi_borrowed(&job->sums.t);if(job->tiling.subs_m)
 oxi_vk_conv_strides(t->ndim,shape+1,oxi_vk_conv_turned(job),job->sum.stride+1);
-oxi_meta(view,OX_F32,t->ndim,t->shape);
-memcpy(view->stride,job->sum.stride+1,(size_t)t->ndim*sizeof*view->stride);
+oxi_meta(view,OX_F32,t->ndim,t->shape);memcpy(view->stride,job->sum.stride+1,(size_t)t->ndim*sizeof*view->stride);
 view->storage=job->sums.t.storage;*c=oxi_conv_side_of(view);return OX_OK;}
-static ox_status oxi_vk_conv_turn(oxi_vk_device*d,oxi_vk_conv_job*job,ox_tensor*out){
-const oxi_conv_side*c=&job->form.weight;
+static ox_status oxi_vk_conv_turn(oxi_vk_device*d,oxi_vk_conv_job*job,ox_tensor*out){const oxi_conv_side*c=&job->form.weight;
 const int64_t line=oxi_round_up(c->shape[1],4),taps=oxi_vk_conv_count(c);
 const int64_t tiles=oxi_parts(oxi_min_i64(taps,OXI_VK_TURN_TAPS)*line,OXI_VK_TURN_NUMBERS);
-const int64_t each=oxi_round_up(oxi_parts(line,tiles),4);const bool dense=ox_is_contiguous(out);
-oxi_vk_conv_turn_params params;oxi_vk_dispatch dispatch;ox_status status=OX_OK;
-if(!dense)status=oxi_vk_temporary_make(d,&job->result,out->dtype,out->ndim,out->shape);
+const int64_t each=oxi_round_up(oxi_parts(line,tiles),4);const bool dense=ox_is_contiguous(out);oxi_vk_conv_turn_params params;
+oxi_vk_dispatch dispatch;ox_status status=OX_OK;if(!dense)status=oxi_vk_temporary_make(d,&job->result,out->dtype,out->ndim,out->shape);
 if(status!=OX_OK)return status;
-const ox_tensor*to=dense?out:&job->result.t;memset(&params,0,sizeof params);
-memset(&dispatch,0,sizeof dispatch);params.at[0]=oxi_vk_element_at(to);
-params.at[1]=oxi_vk_element_at(&job->sums.t);params.rows=(uint32_t)c->shape[0];
-params.channels=(uint32_t)c->shape[1];params.taps=(uint32_t)taps;params.line=(uint32_t)line;
-params.each=(uint32_t)each;params.parts=(uint32_t)job->parts;params.part=(uint32_t)job->sums.t.stride[0];
-oxi_vk_bind(&dispatch,0,to,true);oxi_vk_bind(&dispatch,1,&job->sums.t,false);
-dispatch.shader=OXI_VK_SHADER_conv_turn;dispatch.special.conv_turn.to=(uint32_t)to->dtype;
-dispatch.params=&params;dispatch.param_bytes=sizeof params;
-oxi_vk_groups(&dispatch,(uint64_t)(oxi_parts(line,each)*c->shape[0]));
+const ox_tensor*to=dense?out:&job->result.t;memset(&params,0,sizeof params);memset(&dispatch,0,sizeof dispatch);
+params.at[0]=oxi_vk_element_at(to);params.at[1]=oxi_vk_element_at(&job->sums.t);params.rows=(uint32_t)c->shape[0];
+params.channels=(uint32_t)c->shape[1];params.taps=(uint32_t)taps;params.line=(uint32_t)line;params.each=(uint32_t)each;
+params.parts=(uint32_t)job->parts;params.part=(uint32_t)job->sums.t.stride[0];oxi_vk_bind(&dispatch,0,to,true);
+oxi_vk_bind(&dispatch,1,&job->sums.t,false);dispatch.shader=OXI_VK_SHADER_conv_turn;dispatch.special.conv_turn.to=(uint32_t)to->dtype;
+dispatch.params=&params;dispatch.param_bytes=sizeof params;oxi_vk_groups(&dispatch,(uint64_t)(oxi_parts(line,each)*c->shape[0]));
 dispatch.groups[2]=(uint32_t)oxi_parts(taps,OXI_VK_TURN_TAPS);status=oxi_vk_record(d,&dispatch);
 return status==OX_OK&&!dense?oxi_vk_copy(d,to,out):status;}
-static ox_status oxi_vk_conv_sum(oxi_vk_device*d,oxi_vk_conv_job*job,ox_tensor*out){
-ox_tensor*parts=&job->sum;oxi_call sum=oxi_call_of(OXI_OP_sum,&parts,1,out);
-sum.attr=oxi_attrs_by_default(OXI_OP_sum);sum.attr.reduce.dims=1;return oxi_vk_reduce(d,&sum);}
-static ox_status oxi_vk_conv_dispatch(oxi_vk_device*d,const oxi_vk_conv_job*job){
-const ox_tensor*bias=job->form.bias;const oxi_vk_tiling*tiling=&job->tiling;oxi_vk_conv_params params;
-oxi_vk_dispatch dispatch;oxi_vk_conv_params_of(job,&params);memset(&dispatch,0,sizeof dispatch);
-oxi_vk_bind(&dispatch,0,job->c->t,true);dispatch.use[0].beside=job->follows&&!job->sums.chunk;
-oxi_vk_bind(&dispatch,1,job->a->t,false);oxi_vk_bind(&dispatch,2,job->b->t,false);
-if(bias)oxi_vk_bind(&dispatch,3,bias,false);
-params.at[0]=oxi_vk_element_at(job->c->t);params.at[1]=oxi_vk_element_at(job->a->t);
-params.at[2]=oxi_vk_element_at(job->b->t);if(bias){params.at[3]=oxi_vk_element_at(bias);
-params.row[3]=(uint32_t)bias->stride[0];params.group[3]=(uint32_t)(job->m*bias->stride[0]);}
-params.parts=(uint32_t)job->parts;
-params.part_k=(uint32_t)(oxi_parts(oxi_parts(job->k,job->parts),tiling->deep)*tiling->deep);
+static ox_status oxi_vk_conv_sum(oxi_vk_device*d,oxi_vk_conv_job*job,ox_tensor*out){ox_tensor*parts=&job->sum;
+oxi_call sum=oxi_call_of(OXI_OP_sum,&parts,1,out);sum.attr=oxi_attrs_by_default(OXI_OP_sum);sum.attr.reduce.dims=1;
+return oxi_vk_reduce(d,&sum);}
+static ox_status oxi_vk_conv_dispatch(oxi_vk_device*d,const oxi_vk_conv_job*job){const ox_tensor*bias=job->form.bias;
+const oxi_vk_tiling*tiling=&job->tiling;oxi_vk_conv_params params;oxi_vk_dispatch dispatch;oxi_vk_conv_params_of(job,&params);
+memset(&dispatch,0,sizeof dispatch);oxi_vk_bind(&dispatch,0,job->c->t,true);dispatch.use[0].beside=job->follows&&!job->sums.chunk;
+oxi_vk_bind(&dispatch,1,job->a->t,false);oxi_vk_bind(&dispatch,2,job->b->t,false);if(bias)oxi_vk_bind(&dispatch,3,bias,false);
+params.at[0]=oxi_vk_element_at(job->c->t);params.at[1]=oxi_vk_element_at(job->a->t);params.at[2]=oxi_vk_element_at(job->b->t);if(bias){
+params.at[3]=oxi_vk_element_at(bias);params.row[3]=(uint32_t)bias->stride[0];params.group[3]=(uint32_t)(job->m*bias->stride[0]);}
+params.parts=(uint32_t)job->parts;params.part_k=(uint32_t)(oxi_parts(oxi_parts(job->k,job->parts),tiling->deep)*tiling->deep);
 params.part_c=job->parts>1?(uint32_t)job->sums.t.stride[0]:0;dispatch.shader=job->shader;
 oxi_vk_conv_specials*special=&dispatch.special.conv;special->dtype_c=(uint32_t)job->c->t->dtype;
-special->dtype_a=(uint32_t)job->a->t->dtype;special->dtype_b=(uint32_t)job->b->t->dtype;
-special->dtype_bias=bias?(uint32_t)bias->dtype:0;special->a_along=job->op!=OXI_OP_conv_back_weight;
-for(int i=0;i<3;i++)special->apart=special->apart||params.apart[i]!=1;
+special->dtype_a=(uint32_t)job->a->t->dtype;special->dtype_b=(uint32_t)job->b->t->dtype;special->dtype_bias=bias?(uint32_t)bias->dtype:0;
+special->a_along=job->op!=OXI_OP_conv_back_weight;for(int i=0;i<3;i++)special->apart=special->apart||params.apart[i]!=1;
 if(tiling->subs_m){oxi_vk_conv_tiles_specials*tiles=&dispatch.special.conv_tiles;
-tiles->threads=tiling->subs_m*tiling->subs_n*d->subgroup_size;
-tiles->b_along=job->op!=OXI_OP_conv_back_weight;tiles->tile_m=tiling->m;tiles->tile_n=tiling->n;
-tiles->deep=tiling->deep;tiles->subs_m=tiling->subs_m;tiles->subs_n=tiling->subs_n;
-tiles->side=d->matrix_side;tiles->loose=oxi_vk_width(job->c->t->dtype)==1&&!oxi_vk_conv_in_fours(job->c);}
-dispatch.params=&params;dispatch.param_bytes=sizeof params;
-dispatch.groups[0]=(uint32_t)oxi_parts(job->n,tiling->n);
-dispatch.groups[1]=(uint32_t)oxi_parts(job->m,tiling->m);
-dispatch.groups[2]=(uint32_t)(job->form.groups*job->parts);return oxi_vk_record(d,&dispatch);}
+tiles->threads=tiling->subs_m*tiling->subs_n*d->subgroup_size;tiles->b_along=job->op!=OXI_OP_conv_back_weight;tiles->tile_m=tiling->m;
+tiles->tile_n=tiling->n;tiles->deep=tiling->deep;tiles->subs_m=tiling->subs_m;tiles->subs_n=tiling->subs_n;tiles->side=d->matrix_side;
+tiles->loose=oxi_vk_width(job->c->t->dtype)==1&&!oxi_vk_conv_in_fours(job->c);}
+dispatch.params=&params;dispatch.param_bytes=sizeof params;dispatch.groups[0]=(uint32_t)oxi_parts(job->n,tiling->n);
+dispatch.groups[1]=(uint32_t)oxi_parts(job->m,tiling->m);dispatch.groups[2]=(uint32_t)(job->form.groups*job->parts);
+return oxi_vk_record(d,&dispatch);}
 static bool oxi_vk_conv_suits(const oxi_vk_device*d,const oxi_vk_conv_job*job,const oxi_vk_tiling*row){
 uint32_t lanes=row->subs_m*row->subs_n*d->subgroup_size,eighths=row->deep/8;
 if(row->shared>d->limits.maxComputeSharedMemorySize)return false;
@@ -28545,62 +27910,53 @@ return row->m*eighths%lanes==0&&row->n*eighths%lanes==0;}
 static void oxi_vk_conv_choose(const oxi_vk_device*d,oxi_vk_conv_job*job){
 static const oxi_vk_tiling few={OXI_VK_CONV_ROWS,OXI_VK_THREADS,1,0,0,1,0,0};
 static const oxi_vk_tiling plain={OXI_VK_CONV_TILE,OXI_VK_CONV_TILE,16,0,0,1,0,0};double least=0;
-bool is_few=job->m<=OXI_VK_CONV_ROWS&&job->op!=OXI_OP_conv_back_weight;
-job->shader=oxi_vk_conv_matrices(d,job);if(job->shader==OXI_VK_SHADER_COUNT){job->tiling=is_few?few:plain;
-job->shader=is_few?OXI_VK_SHADER_conv_few:OXI_VK_SHADER_conv;
-job->parts=oxi_vk_conv_cut(job,&job->tiling,&least);return;}
-job->parts=0;const bool weight=job->op==OXI_OP_conv_back_weight;
-int tilings=weight?OXI_VK_CONV_WEIGHT_TILINGS:OXI_VK_CONV_TILINGS;for(int i=0;i<tilings;i++){
-const oxi_vk_tiling*row=weight?&oxi_vk_conv_weight_tilings[i]:&oxi_vk_conv_tilings[i];double seconds;
+bool is_few=job->m<=OXI_VK_CONV_ROWS&&job->op!=OXI_OP_conv_back_weight;job->shader=oxi_vk_conv_matrices(d,job);
+if(job->shader==OXI_VK_SHADER_COUNT){job->tiling=is_few?few:plain;
+job->shader=is_few?OXI_VK_SHADER_conv_few:OXI_VK_SHADER_conv;job->parts=oxi_vk_conv_cut(job,&job->tiling,&least);return;}
+job->parts=0;const bool weight=job->op==OXI_OP_conv_back_weight;int tilings=weight?OXI_VK_CONV_WEIGHT_TILINGS:OXI_VK_CONV_TILINGS;
+for(int i=0;i<tilings;i++){const oxi_vk_tiling*row=weight?&oxi_vk_conv_weight_tilings[i]:&oxi_vk_conv_tilings[i];
+double seconds;
 if(!oxi_vk_conv_suits(d,job,row)&&(i+1<tilings||job->parts))continue;
 int64_t parts=oxi_vk_conv_cut(job,row,&seconds);if(job->parts&&seconds>=least)continue;
 job->tiling=*row;job->parts=parts;least=seconds;}}
-static void oxi_vk_conv_plan(const oxi_vk_device*d,oxi_vk_conv_job*job,oxi_op op,
-const oxi_conv_form*form,int64_t beside){memset(job,0,sizeof*job);
-job->op=op;job->form=*form;job->beside=beside;oxi_vk_conv_roles(job);oxi_vk_conv_choose(d,job);}
-static ox_status oxi_vk_conv_end(oxi_vk_device*d,oxi_vk_conv_job*job,ox_tensor*out){
-oxi_conv_side*c=job->op==OXI_OP_conv?&job->form.y
+static void oxi_vk_conv_plan(const oxi_vk_device*d,oxi_vk_conv_job*job,oxi_op op,const oxi_conv_form*form,int64_t beside){
+memset(job,0,sizeof*job);job->op=op;job->form=*form;job->beside=beside;oxi_vk_conv_roles(job);oxi_vk_conv_choose(d,job);}
+static ox_status oxi_vk_conv_end(oxi_vk_device*d,oxi_vk_conv_job*job,ox_tensor*out){oxi_conv_side*c=job->op==OXI_OP_conv?&job->form.y
 :job->op==OXI_OP_conv_back_input?&job->form.x:&job->form.weight;
 ox_status status=OX_OK;bool apart=oxi_vk_conv_apart(job);if(apart)status=oxi_vk_conv_part(d,job,c);
 if(status==OX_OK)status=oxi_vk_conv_dispatch(d,job);
 if(status!=OX_OK||!apart)return status;
 return oxi_vk_conv_turned(job)?oxi_vk_conv_turn(d,job,out):oxi_vk_conv_sum(d,job,out);}
-static void oxi_vk_conv_drop(oxi_vk_device*d,oxi_vk_conv_job*job){
-for(int i=0;i<2;i++)oxi_vk_temporary_drop(d,&job->copy[i]);
+static void oxi_vk_conv_drop(oxi_vk_device*d,oxi_vk_conv_job*job){for(int i=0;i<2;i++)oxi_vk_temporary_drop(d,&job->copy[i]);
 oxi_vk_temporary_drop(d,&job->sums);oxi_vk_temporary_drop(d,&job->result);}
-static ox_status oxi_vk_conv_run(oxi_vk_device*d,oxi_op op,const oxi_conv_form*form,ox_tensor*out){
-oxi_vk_conv_job job;oxi_vk_conv_plan(d,&job,op,form,1);ox_status status=oxi_vk_conv_lay_all(d,&job);
-if(status==OX_OK)status=oxi_vk_conv_end(d,&job,out);
+static ox_status oxi_vk_conv_run(oxi_vk_device*d,oxi_op op,const oxi_conv_form*form,ox_tensor*out){oxi_vk_conv_job job;
+oxi_vk_conv_plan(d,&job,op,form,1);ox_status status=oxi_vk_conv_lay_all(d,&job);if(status==OX_OK)status=oxi_vk_conv_end(d,&job,out);
 oxi_vk_conv_drop(d,&job);return status;}
-typedef struct oxi_vk_conv_class{ox_tensor x,weight;oxi_conv_form form;oxi_vk_conv_job job;bool none;
-}oxi_vk_conv_class;typedef struct oxi_vk_conv_all{int64_t count,busy;oxi_vk_temporary copy;ox_tensor y;
-oxi_vk_conv_class of[OXI_VK_CONV_CLASSES];}oxi_vk_conv_all;
-static void oxi_vk_conv_class_of(const oxi_conv_form*f,const int64_t*rest,oxi_vk_conv_class*out){
-out->form=*f;out->x=oxi_borrowed(f->x.t);out->weight=oxi_borrowed(f->weight.t);out->none=false;
-for(int i=0;i<3;i++){int64_t s=f->stride[i],tap=(rest[i]+f->padding[i])%s;
-int64_t rows=f->x.shape[2 +i]-rest[i],taps=f->weight.shape[2 +i]-tap;int dim=out->x.ndim-3 +i;
-out->form.padding[i]=(rest[i]+f->padding[i]-tap)/s;out->form.stride[i]=1;if(dim<2||s==1)continue;
-out->none=out->none||rows<=0||taps<=0;out->x.offset+=rest[i]*out->x.stride[dim];
-out->x.shape[dim]=oxi_parts(rows,s);out->x.stride[dim]*=s;out->weight.offset+=tap*out->weight.stride[dim];
-out->weight.shape[dim]=oxi_parts(taps,s);out->weight.stride[dim]*=s;}
+typedef struct oxi_vk_conv_class{ox_tensor x,weight;oxi_conv_form form;oxi_vk_conv_job job;bool none;}oxi_vk_conv_class;
+typedef struct oxi_vk_conv_all{int64_t count,busy;oxi_vk_temporary copy;ox_tensor y;oxi_vk_conv_class of[OXI_VK_CONV_CLASSES];
+}oxi_vk_conv_all;static void oxi_vk_conv_class_of(const oxi_conv_form*f,const int64_t*rest,oxi_vk_conv_class*out){out->form=*f;
+out->x=oxi_borrowed(f->x.t);out->weight=oxi_borrowed(f->weight.t);out->none=false;for(int i=0;i<3;i++){
+int64_t s=f->stride[i],tap=(rest[i]+f->padding[i])%s;int64_t rows=f->x.shape[2 +i]-rest[i],taps=f->weight.shape[2 +i]-tap;
+int dim=out->x.ndim-3 +i;out->form.padding[i]=(rest[i]+f->padding[i]-tap)/s;out->form.stride[i]=1;if(dim<2||s==1)continue;
+out->none=out->none||rows<=0||taps<=0;out->x.offset+=rest[i]*out->x.stride[dim];out->x.shape[dim]=oxi_parts(rows,s);
+out->x.stride[dim]*=s;out->weight.offset+=tap*out->weight.stride[dim];out->weight.shape[dim]=oxi_parts(taps,s);
+out->weight.stride[dim]*=s;}
 out->form.x=oxi_conv_side_of(&out->x);out->form.weight=oxi_conv_side_of(&out->weight);}
-static int64_t oxi_vk_conv_classes(oxi_op op,const oxi_conv_form*f){int64_t classes=1;
-if(op!=OXI_OP_conv_back_input)return 1;
+static int64_t oxi_vk_conv_classes(oxi_op op,const oxi_conv_form*f){int64_t classes=1;if(op!=OXI_OP_conv_back_input)return 1;
 for(int i=0;i<3;i++){int64_t s=f->stride[i];
 if(s>1&&(f->dilation[i]!=1||s>OXI_VK_CONV_CLASSES))return 1;
 if(f->weight.shape[2 +i]<s&&f->bias)return 1;
 classes*=s;}
 return classes<=OXI_VK_CONV_CLASSES?classes:1;}
-static void oxi_vk_conv_plan_classes(const oxi_vk_device*d,const oxi_conv_form*f,oxi_vk_conv_all*all){
-for(int64_t i=0;i<all->count;i++){
+static void oxi_vk_conv_plan_classes(const oxi_vk_device*d,const oxi_conv_form*f,oxi_vk_conv_all*all){for(int64_t i=0;i<all->count;i++){
 const int64_t rest[3]={i/(f->stride[1]*f->stride[2]),i/f->stride[2]%f->stride[1],i%f->stride[2]};
 oxi_vk_conv_class_of(f,rest,&all->of[i]);all->busy+=!all->of[i].none;}
 const oxi_vk_conv_job*last=NULL;for(int64_t i=0;i<all->count;i++){oxi_vk_conv_class*one=&all->of[i];
 if(one->none)continue;
 oxi_vk_conv_plan(d,&one->job,OXI_OP_conv_back_input,&one->form,all->busy);
 one->job.follows=last&&!last->tiling.subs_m==!one->job.tiling.subs_m;last=&one->job;}}
-static ox_status oxi_vk_conv_run_classes(oxi_vk_device*d,const oxi_conv_form*f,oxi_vk_conv_all*all){
-oxi_conv_side y=f->y;ox_status status=OX_OK;bool tiles=false;for(int64_t i=0;i<all->count;i++)
+static ox_status oxi_vk_conv_run_classes(oxi_vk_device*d,const oxi_conv_form*f,oxi_vk_conv_all*all){oxi_conv_side y=f->y;
+ox_status status=OX_OK;bool tiles=false;for(int64_t i=0;i<all->count;i++)
 tiles=tiles||(!all->of[i].none&&all->of[i].job.tiling.subs_m>0);
 if(tiles)status=oxi_vk_conv_lay(d,&y,1,&all->copy,&all->y);
 for(int64_t i=0;i<all->count&&status==OX_OK;i++){if(all->of[i].none)continue;
@@ -28610,20 +27966,18 @@ if(!all->of[i].none)status=oxi_vk_conv_end(d,&all->of[i].job,&all->of[i].x);
 for(int64_t i=0;i<all->count;i++)
 if(!all->of[i].none)oxi_vk_conv_drop(d,&all->of[i].job);
 oxi_vk_temporary_drop(d,&all->copy);return status;}
-static ox_status oxi_vk_conv_by_classes(oxi_vk_device*d,const oxi_conv_form*f,int64_t classes,
-ox_tensor*out){oxi_vk_conv_all*all=(oxi_vk_conv_all*)oxi_alloc(sizeof*all);
-ox_status status=OX_OK;if(!all)return OX_ERR_NOMEM;
+static ox_status oxi_vk_conv_by_classes(oxi_vk_device*d,const oxi_conv_form*f,int64_t classes,ox_tensor*out){
+oxi_vk_conv_all*all=(oxi_vk_conv_all*)oxi_alloc(sizeof*all);ox_status status=OX_OK;if(!all)return OX_ERR_NOMEM;
 memset(all,0,sizeof*all);all->count=classes;oxi_vk_conv_plan_classes(d,f,all);if(all->busy<classes){
-oxi_call zeros=oxi_call_of(OXI_OP_fill,NULL,0,out);zeros.attr=oxi_attrs_by_default(OXI_OP_fill);
-status=oxi_vk_make(d,&zeros);}
+oxi_call zeros=oxi_call_of(OXI_OP_fill,NULL,0,out);zeros.attr=oxi_attrs_by_default(OXI_OP_fill);status=oxi_vk_make(d,&zeros);}
 if(status==OX_OK)status=oxi_vk_conv_run_classes(d,f,all);
 oxi_free(all,sizeof*all);return status;}
-static void oxi_vk_conv_thin(oxi_conv_form*f,ox_tensor*x){*x=oxi_borrowed(f->x.t);for(int i=0;i<3;i++){
-int dim=x->ndim-3 +i;if(dim<2||f->stride[i]==1||f->weight.shape[2 +i]!=1||f->padding[i]!=0)continue;
+static void oxi_vk_conv_thin(oxi_conv_form*f,ox_tensor*x){*x=oxi_borrowed(f->x.t);for(int i=0;i<3;i++){int dim=x->ndim-3 +i;
+if(dim<2||f->stride[i]==1||f->weight.shape[2 +i]!=1||f->padding[i]!=0)continue;
 x->shape[dim]=f->y.shape[2 +i];x->stride[dim]*=f->stride[i];f->stride[i]=1;}
 f->x=oxi_conv_side_of(x);}
-static bool oxi_vk_conv_flat(const oxi_conv_side*side,int64_t*size,int64_t*stride){
-*size=oxi_vk_conv_count(side);*stride=0;int64_t next=0;for(int i=4;i>=2;i--){if(side->shape[i]==1)continue;
+static bool oxi_vk_conv_flat(const oxi_conv_side*side,int64_t*size,int64_t*stride){*size=oxi_vk_conv_count(side);*stride=0;
+int64_t next=0;for(int i=4;i>=2;i--){if(side->shape[i]==1)continue;
 if(*stride!=0&&side->stride[i]!=next)return false;
 if(*stride==0)*stride=side->stride[i];
 next=side->stride[i]*side->shape[i];}
@@ -28636,74 +27990,62 @@ int64_t most=f->samples*f->channels*f->outputs*(int64_t)sizeof(float);
 if(op==OXI_OP_conv_back_weight&&most>OXI_VK_CONV_PART_BYTES)return false;
 if(!oxi_vk_conv_flat(&f->x,&size,&stride)||!oxi_vk_conv_flat(&f->y,&size,&stride))return false;
 return size%8==0&&size>=64&&f->samples<=OXI_VK_MOST_SLOTS;}
-static void oxi_vk_conv_matrix(oxi_vk_product*p,int t,const oxi_conv_side*side,int64_t row,
-int64_t column,int64_t next){p->form.t[t]=side->t;
-p->form.row[t]=row;p->form.column[t]=column;p->form.stride[t][0]=next;}
+static void oxi_vk_conv_matrix(oxi_vk_product*p,int t,const oxi_conv_side*side,int64_t row,int64_t column,int64_t next){
+p->form.t[t]=side->t;p->form.row[t]=row;p->form.column[t]=column;p->form.stride[t][0]=next;}
 static oxi_vk_product oxi_vk_conv_product_of(oxi_op op,const oxi_conv_form*f){oxi_vk_product p;
-const oxi_conv_side*w=&f->weight,*x=&f->x,*y=&f->y;int64_t size,at_x,at_y;memset(&p,0,sizeof p);
-oxi_vk_conv_flat(x,&size,&at_x);oxi_vk_conv_flat(y,&size,&at_y);p.form.alpha=p.form.beta=1;p.form.ndim=1;
-p.form.shape[0]=f->samples;p.form.m=p.whole_m=op==OXI_OP_conv_back_input?f->channels:f->outputs;
-p.form.n=p.whole_n=op==OXI_OP_conv_back_weight?f->channels:size;
+const oxi_conv_side*w=&f->weight,*x=&f->x,*y=&f->y;int64_t size,at_x,at_y;memset(&p,0,sizeof p);oxi_vk_conv_flat(x,&size,&at_x);
+oxi_vk_conv_flat(y,&size,&at_y);p.form.alpha=p.form.beta=1;p.form.ndim=1;p.form.shape[0]=f->samples;
+p.form.m=p.whole_m=op==OXI_OP_conv_back_input?f->channels:f->outputs;p.form.n=p.whole_n=op==OXI_OP_conv_back_weight?f->channels:size;
 p.form.k=op==OXI_OP_conv?f->channels:op==OXI_OP_conv_back_input?f->outputs:size;if(op==OXI_OP_conv){
-oxi_vk_conv_matrix(&p,0,y,y->stride[1],at_y,y->stride[0]);
-oxi_vk_conv_matrix(&p,1,w,w->stride[0],w->stride[1],0);
+oxi_vk_conv_matrix(&p,0,y,y->stride[1],at_y,y->stride[0]);oxi_vk_conv_matrix(&p,1,w,w->stride[0],w->stride[1],0);
 oxi_vk_conv_matrix(&p,2,x,x->stride[1],at_x,x->stride[0]);}else if(op==OXI_OP_conv_back_input){
-oxi_vk_conv_matrix(&p,0,x,x->stride[1],at_x,x->stride[0]);
-oxi_vk_conv_matrix(&p,1,w,w->stride[1],w->stride[0],0);
-oxi_vk_conv_matrix(&p,2,y,y->stride[1],at_y,y->stride[0]);}else{
-oxi_vk_conv_matrix(&p,1,y,y->stride[1],at_y,y->stride[0]);
+oxi_vk_conv_matrix(&p,0,x,x->stride[1],at_x,x->stride[0]);oxi_vk_conv_matrix(&p,1,w,w->stride[1],w->stride[0],0);
+oxi_vk_conv_matrix(&p,2,y,y->stride[1],at_y,y->stride[0]);}else{oxi_vk_conv_matrix(&p,1,y,y->stride[1],at_y,y->stride[0]);
 oxi_vk_conv_matrix(&p,2,x,at_x,x->stride[1],x->stride[0]);}
 if(f->bias){p.form.t[3]=f->bias;
 p.form.row[3]=f->bias->stride[0];}
 return p;}
 static ox_status oxi_vk_conv_product(oxi_vk_device*d,const oxi_call*call,const oxi_conv_form*f){
 oxi_vk_product p=oxi_vk_conv_product_of(call->op,f);oxi_vk_product_group alone;oxi_vk_temporary made;
-ox_tensor*in=&made.t,out=oxi_borrowed(call->out[0]);memset(&alone,0,sizeof alone);alone.product[0]=call;
-alone.products=1;if(p.form.t[0])return oxi_vk_product_whole(d,&alone,p,OX_DTYPE_NONE);
-const int64_t shape[3]={f->samples,f->outputs,f->channels};
-ox_status status=oxi_vk_temporary_make(d,&made,OX_F32,3,shape);p.form.t[0]=&made.t;
-p.form.row[0]=f->channels;p.form.column[0]=1;p.form.stride[0][0]=f->outputs*f->channels;
+ox_tensor*in=&made.t,out=oxi_borrowed(call->out[0]);memset(&alone,0,sizeof alone);alone.product[0]=call;alone.products=1;
+if(p.form.t[0])return oxi_vk_product_whole(d,&alone,p,OX_DTYPE_NONE);
+const int64_t shape[3]={f->samples,f->outputs,f->channels};ox_status status=oxi_vk_temporary_make(d,&made,OX_F32,3,shape);
+p.form.t[0]=&made.t;p.form.row[0]=f->channels;p.form.column[0]=1;p.form.stride[0][0]=f->outputs*f->channels;
 if(status==OX_OK)status=oxi_vk_product_whole(d,&alone,p,OX_DTYPE_NONE);
-out.ndim=2;oxi_call sum=oxi_call_of(OXI_OP_sum,&in,1,&out);sum.attr=oxi_attrs_by_default(OXI_OP_sum);
-sum.attr.reduce.dims=1;if(status==OX_OK)status=oxi_vk_reduce(d,&sum);
+out.ndim=2;oxi_call sum=oxi_call_of(OXI_OP_sum,&in,1,&out);sum.attr=oxi_attrs_by_default(OXI_OP_sum);sum.attr.reduce.dims=1;
+if(status==OX_OK)status=oxi_vk_reduce(d,&sum);
 oxi_vk_temporary_drop(d,&made);return status;}
-static ox_status oxi_vk_conv(oxi_vk_device*d,const oxi_call*call){oxi_conv_form form;
-ox_tensor out=oxi_borrowed(call->out[0]),x;if(ox_numel(&out)==0)return OX_OK;
+static ox_status oxi_vk_conv(oxi_vk_device*d,const oxi_call*call){oxi_conv_form form;ox_tensor out=oxi_borrowed(call->out[0]),x;
+if(ox_numel(&out)==0)return OX_OK;
 oxi_conv_form_of(call,&form);if(call->op!=OXI_OP_conv_back_input)oxi_vk_conv_thin(&form,&x);
 if(oxi_vk_conv_is_product(call->op,&form))return oxi_vk_conv_product(d,call,&form);
-int64_t classes=oxi_vk_conv_classes(call->op,&form);
-if(classes>1)return oxi_vk_conv_by_classes(d,&form,classes,&out);
+int64_t classes=oxi_vk_conv_classes(call->op,&form);if(classes>1)return oxi_vk_conv_by_classes(d,&form,classes,&out);
 return oxi_vk_conv_run(d,call->op,&form,&out);}
 /* >>vulkan/ops/select.c */
-enum{OXI_VK_SELECT_GROUP=OXI_VK_THREADS*OXI_VK_SELECT_EACH};
-static uint32_t oxi_vk_broadcast_stride(const ox_tensor*t,int d,int ndim){int own=d-(ndim-t->ndim);
-return own<0||t->shape[own]==1?0:(uint32_t)t->stride[own];}
+enum{OXI_VK_SELECT_GROUP=OXI_VK_THREADS*OXI_VK_SELECT_EACH};static uint32_t oxi_vk_broadcast_stride(const ox_tensor*t,int d,int ndim){
+int own=d-(ndim-t->ndim);return own<0||t->shape[own]==1?0:(uint32_t)t->stride[own];}
 static oxi_vk_select_params oxi_vk_select_params_of(const oxi_vk_device*d,const oxi_call*call){
-const ox_tensor*out=call->out[0],*x=call->in[0],*tested=call->in[call->in_count-1];oxi_vk_select_params p;
-memset(&p,0,sizeof p);p.ndim=(uint32_t)(x->ndim>tested->ndim?x->ndim:tested->ndim);p.n=1;
-for(int e=0;e<(int)p.ndim;e++){int of_x=e-((int)p.ndim-x->ndim),of_tested=e-((int)p.ndim-tested->ndim);
-int64_t size=of_x>=0?x->shape[of_x]:1;if(size==1&&of_tested>=0)size=tested->shape[of_tested];
+const ox_tensor*out=call->out[0],*x=call->in[0],*tested=call->in[call->in_count-1];oxi_vk_select_params p;memset(&p,0,sizeof p);
+p.ndim=(uint32_t)(x->ndim>tested->ndim?x->ndim:tested->ndim);p.n=1;for(int e=0;e<(int)p.ndim;e++){
+int of_x=e-((int)p.ndim-x->ndim),of_tested=e-((int)p.ndim-tested->ndim);int64_t size=of_x>=0?x->shape[of_x]:1;
+if(size==1&&of_tested>=0)size=tested->shape[of_tested];
 p.shape[e]=(uint32_t)size;p.stride[e][0]=oxi_vk_broadcast_stride(tested,e,(int)p.ndim);
 p.stride[e][1]=oxi_vk_broadcast_stride(x,e,(int)p.ndim);p.n*=(uint32_t)size;}
-p.groups=(p.n+OXI_VK_SELECT_GROUP-1)/OXI_VK_SELECT_GROUP;p.at[0]=oxi_vk_element_at(out);
-p.at[1]=oxi_vk_element_at(tested);p.at[2]=oxi_vk_element_at(x);p.size=(uint32_t)out->shape[0];
-p.row=(uint32_t)out->stride[0];p.column=out->ndim>1?(uint32_t)out->stride[1]:0;
-p.fault=(uint32_t)(d->fault->offset/4);p.kind=(uint32_t)call->op+1;return p;}
+p.groups=(p.n+OXI_VK_SELECT_GROUP-1)/OXI_VK_SELECT_GROUP;p.at[0]=oxi_vk_element_at(out);p.at[1]=oxi_vk_element_at(tested);
+p.at[2]=oxi_vk_element_at(x);p.size=(uint32_t)out->shape[0];p.row=(uint32_t)out->stride[0];
+p.column=out->ndim>1?(uint32_t)out->stride[1]:0;p.fault=(uint32_t)(d->fault->offset/4);p.kind=(uint32_t)call->op+1;return p;}
 static ox_status oxi_vk_select(oxi_vk_device*d,const oxi_call*call){
-const ox_tensor*out=call->out[0],*x=call->in[0],*tested=call->in[call->in_count-1];
-if(ox_numel(out)==0)return OX_OK;
-oxi_vk_select_params params=oxi_vk_select_params_of(d,call);
-oxi_vk_chunk*counts=oxi_vk_chunk_alloc(d,(uint64_t)params.groups*4);if(!counts)return OX_ERR_NOMEM;
-params.counts=(uint32_t)(counts->offset/4);ox_status status=OX_OK;
-for(uint32_t pass=0;pass<OXI_VK_SELECT_PASSES&&status==OX_OK;pass++){oxi_vk_dispatch dispatch;
-memset(&dispatch,0,sizeof dispatch);dispatch.shader=OXI_VK_SHADER_select;dispatch.special.select.pass=pass;
+const ox_tensor*out=call->out[0],*x=call->in[0],*tested=call->in[call->in_count-1];if(ox_numel(out)==0)return OX_OK;
+oxi_vk_select_params params=oxi_vk_select_params_of(d,call);oxi_vk_chunk*counts=oxi_vk_chunk_alloc(d,(uint64_t)params.groups*4);
+if(!counts)return OX_ERR_NOMEM;
+params.counts=(uint32_t)(counts->offset/4);ox_status status=OX_OK;for(uint32_t pass=0;pass<OXI_VK_SELECT_PASSES&&status==OX_OK;pass++){
+oxi_vk_dispatch dispatch;memset(&dispatch,0,sizeof dispatch);dispatch.shader=OXI_VK_SHADER_select;dispatch.special.select.pass=pass;
 dispatch.special.select.tested=(uint32_t)tested->dtype;dispatch.special.select.dtype=(uint32_t)x->dtype;
 dispatch.special.select.coordinates=oxi_index_form_of(call->op)->does==OXI_DOES_COORDINATES;
-oxi_vk_bind(&dispatch,0,out,pass==OXI_VK_SELECT_WRITE);oxi_vk_bind(&dispatch,1,tested,false);
-oxi_vk_bind(&dispatch,2,x,false);dispatch.use[3].chunk=counts;
-dispatch.use[3].writes=pass<OXI_VK_SELECT_WRITE;oxi_vk_bind_fault(d,&dispatch,OXI_VK_FAULT_BINDING);
-dispatch.params=&params;dispatch.param_bytes=sizeof params;
-oxi_vk_groups(&dispatch,pass==OXI_VK_SELECT_ADD_UP?1:params.groups);status=oxi_vk_record(d,&dispatch);}
+oxi_vk_bind(&dispatch,0,out,pass==OXI_VK_SELECT_WRITE);oxi_vk_bind(&dispatch,1,tested,false);oxi_vk_bind(&dispatch,2,x,false);
+dispatch.use[3].chunk=counts;dispatch.use[3].writes=pass<OXI_VK_SELECT_WRITE;oxi_vk_bind_fault(d,&dispatch,OXI_VK_FAULT_BINDING);
+dispatch.params=&params;dispatch.param_bytes=sizeof params;oxi_vk_groups(&dispatch,pass==OXI_VK_SELECT_ADD_UP?1:params.groups);
+status=oxi_vk_record(d,&dispatch);}
 oxi_vk_chunk_give(d,counts);return status;}
 /* >>vulkan/ops/index.c */
 static bool oxi_vk_only_looks(const oxi_call*call,const oxi_index_form*form){
@@ -28714,22 +28056,18 @@ return x->ndim>0&&x->shape[form->by==OXI_BY_ROWS?0:call->attr.along.dim]>0;}
 static bool oxi_vk_can_pick(const oxi_call*call){const ox_tensor*x=call->in[0],*out=call->out[0];
 if(!oxi_is_block(x->dtype))return x->dtype==out->dtype;
 return oxi_vk_expands(x->dtype)&&oxi_is_float(out->dtype)&&x->stride[1]==1;}
-static bool oxi_vk_can_index(const oxi_vk_device*d,const oxi_call*call){
-const oxi_index_form*form=oxi_index_form_of(call->op);const ox_tensor*out=call->out[0];
-if(!oxi_vk_fits(out)||!oxi_vk_fits(call->in[0])||oxi_vk_only_looks(call,form))return false;
-switch(form->kind){case OXI_INDEX_PICK:return oxi_vk_has_places(call,form)&&oxi_vk_can_pick(call);
-case OXI_INDEX_PUT:
+static bool oxi_vk_can_index(const oxi_vk_device*d,const oxi_call*call){const oxi_index_form*form=oxi_index_form_of(call->op);
+const ox_tensor*out=call->out[0];if(!oxi_vk_fits(out)||!oxi_vk_fits(call->in[0])||oxi_vk_only_looks(call,form))return false;
+switch(form->kind){case OXI_INDEX_PICK:return oxi_vk_has_places(call,form)&&oxi_vk_can_pick(call);case OXI_INDEX_PUT:
 if(form->does!=OXI_DOES_MOVES&&form->does!=OXI_DOES_ADDS)return false;
-return oxi_vk_has_places(call,form)&&
-(form->does==OXI_DOES_MOVES||out->dtype!=OX_F64||d->caps&OX_VULKAN_CAP_F64);
+return oxi_vk_has_places(call,form)&&(form->does==OXI_DOES_MOVES||out->dtype!=OX_F64||d->caps&OX_VULKAN_CAP_F64);
 case OXI_INDEX_SELECT:return oxi_vk_fits(call->in[call->in_count-1]);case OXI_INDEX_COPIES:
 for(int i=0;i<call->in_count;i++)
 if(oxi_is_block(call->in[i]->dtype))return false;
 return true;case OXI_INDEX_PATTERN:return true;}
 return false;}
-static ox_status oxi_vk_copies(oxi_vk_device*d,const oxi_call*call){oxi_copies copies=oxi_copies_of(call);
-ox_tensor from,to;ox_status status=OX_OK;
-while(status==OX_OK&&oxi_copies_next(&copies,&from,&to))status=oxi_vk_copy(d,&from,&to);
+static ox_status oxi_vk_copies(oxi_vk_device*d,const oxi_call*call){oxi_copies copies=oxi_copies_of(call);ox_tensor from,to;
+ox_status status=OX_OK;while(status==OX_OK&&oxi_copies_next(&copies,&from,&to))status=oxi_vk_copy(d,&from,&to);
 return status;}
 static void oxi_vk_scatter_alpha(double alpha,ox_dtype dtype,uint32_t*words){if(dtype==OX_F64)
 oxi_vk_double_words(alpha,words);
@@ -28742,85 +28080,68 @@ static uint32_t oxi_vk_scatter_slices(const oxi_vk_device*d,int64_t lines,int64_
 int64_t most=oxi_vk_is_software(d)?4:OXI_VK_SCATTER_SLICES,slices=1;if(length<OXI_VK_SCATTER_LONG)return 1;
 while(slices<most&&lines*slices<OXI_VK_SCATTER_THREADS)slices*=2;
 return(uint32_t)slices;}
-static ox_status oxi_vk_scatter(oxi_vk_device*d,const oxi_call*call){
-const bool adds=oxi_index_form_of(call->op)->does==OXI_DOES_ADDS;
+static ox_status oxi_vk_scatter(oxi_vk_device*d,const oxi_call*call){const bool adds=oxi_index_form_of(call->op)->does==OXI_DOES_ADDS;
 oxi_places p;oxi_vk_line_operand o[3];oxi_vk_dispatch dispatch;oxi_vk_lines l;oxi_vk_scatter_params params;
 memset(&dispatch,0,sizeof dispatch);memset(&params,0,sizeof params);oxi_places_of(call,&p);
-ox_tensor x=oxi_at_least_1d(call->in[0]),*out=&p.indexed;
-bool in_place=x.storage==out->storage&&oxi_same_layout(&x,out);
+ox_tensor x=oxi_at_least_1d(call->in[0]),*out=&p.indexed;bool in_place=x.storage==out->storage&&oxi_same_layout(&x,out);
 ox_status status=in_place?OX_OK:oxi_vk_copy(d,&x,out);for(int i=0;i<p.ndim;i++)
 if(p.shape[i]==0)return status;
 if(status!=OX_OK)return status;
-oxi_vk_line_operand_of(&o[0],out,0);oxi_vk_line_operand_of(&o[1],&p.index,0);
-oxi_vk_line_operand_of(&o[2],&p.moved,p.moved.ndim);
-memcpy(o[0].stride,p.indexed_stride,sizeof p.indexed_stride);
-memcpy(o[1].stride,p.index_stride,sizeof p.index_stride);
-oxi_vk_lines_cut(&l,p.ndim,p.shape,1u<<p.dim,true,o,3);l.params.f[1]=(uint32_t)p.step;
-l.params.f[2]=(uint32_t)p.size;l.params.extra=(uint32_t)(d->fault->offset/4);params.line=l.params;
-oxi_vk_scatter_alpha(p.alpha,out->dtype,params.alpha);
+oxi_vk_line_operand_of(&o[0],out,0);oxi_vk_line_operand_of(&o[1],&p.index,0);oxi_vk_line_operand_of(&o[2],&p.moved,p.moved.ndim);
+memcpy(o[0].stride,p.indexed_stride,sizeof p.indexed_stride);memcpy(o[1].stride,p.index_stride,sizeof p.index_stride);
+oxi_vk_lines_cut(&l,p.ndim,p.shape,1u<<p.dim,true,o,3);l.params.f[1]=(uint32_t)p.step;l.params.f[2]=(uint32_t)p.size;
+l.params.extra=(uint32_t)(d->fault->offset/4);params.line=l.params;oxi_vk_scatter_alpha(p.alpha,out->dtype,params.alpha);
 dispatch.shader=out->dtype==OX_F64&&adds?OXI_VK_SHADER_scatter_double:OXI_VK_SHADER_scatter;
 dispatch.special.scatter.dtype=(uint32_t)out->dtype;
 dispatch.special.scatter.lane=adds?(uint32_t)oxi_lane_of(out->dtype):(uint32_t)OXI_VK_LANE_RAW;
 dispatch.special.scatter.index=(uint32_t)p.index.dtype;dispatch.special.scatter.kind=(uint32_t)call->op+1;
-dispatch.special.scatter.slices=oxi_vk_scatter_slices(d,l.kept.numel,p.shape[p.dim]);
-dispatch.special.scatter.beside=p.step==1;oxi_vk_bind(&dispatch,0,out,true);
-oxi_vk_bind(&dispatch,1,&p.index,false);oxi_vk_bind(&dispatch,2,&p.moved,false);
-oxi_vk_bind_fault(d,&dispatch,OXI_VK_FAULT_BINDING);dispatch.params=&params;
-dispatch.param_bytes=sizeof params;
-oxi_vk_invocations(&dispatch,(uint64_t)l.kept.numel*dispatch.special.scatter.slices);
-return oxi_vk_record(d,&dispatch);}
-static ox_status oxi_vk_pattern(oxi_vk_device*d,const oxi_call*call){
-const oxi_index_form*form=oxi_index_form_of(call->op);const ox_tensor*x=call->in[0],*out=call->out[0];
-oxi_vk_pattern_params params;oxi_vk_dispatch dispatch;memset(&params,0,sizeof params);
+dispatch.special.scatter.slices=oxi_vk_scatter_slices(d,l.kept.numel,p.shape[p.dim]);dispatch.special.scatter.beside=p.step==1;
+oxi_vk_bind(&dispatch,0,out,true);oxi_vk_bind(&dispatch,1,&p.index,false);oxi_vk_bind(&dispatch,2,&p.moved,false);
+oxi_vk_bind_fault(d,&dispatch,OXI_VK_FAULT_BINDING);dispatch.params=&params;dispatch.param_bytes=sizeof params;
+oxi_vk_invocations(&dispatch,(uint64_t)l.kept.numel*dispatch.special.scatter.slices);return oxi_vk_record(d,&dispatch);}
+static ox_status oxi_vk_pattern(oxi_vk_device*d,const oxi_call*call){const oxi_index_form*form=oxi_index_form_of(call->op);
+const ox_tensor*x=call->in[0],*out=call->out[0];oxi_vk_pattern_params params;oxi_vk_dispatch dispatch;memset(&params,0,sizeof params);
 memset(&dispatch,0,sizeof dispatch);if(ox_numel(out)==0)return OX_OK;
-int64_t number=form->by==OXI_BY_ROWS?out->shape[out->ndim-1]:call->attr.diagonal.diagonal;
-const int64_t most=(int64_t)1<<30;number=number>most?most:number<-most?-most:number;
-params.n=(uint32_t)ox_numel(out);params.ndim=(uint32_t)out->ndim;
-params.fault=(uint32_t)(d->fault->offset/4);params.at[0]=oxi_vk_element_at(out);
-params.at[1]=oxi_vk_element_at(x);params.number=(uint32_t)(int32_t)number;for(int e=0;e<out->ndim;e++){
-params.stride[e][0]=(uint32_t)out->stride[e];params.stride[e][1]=e<x->ndim?(uint32_t)x->stride[e]:0;
-params.shape[e]=(uint32_t)out->shape[e];}
+int64_t number=form->by==OXI_BY_ROWS?out->shape[out->ndim-1]:call->attr.diagonal.diagonal;const int64_t most=(int64_t)1<<30;
+number=number>most?most:number<-most?-most:number;params.n=(uint32_t)ox_numel(out);params.ndim=(uint32_t)out->ndim;
+params.fault=(uint32_t)(d->fault->offset/4);params.at[0]=oxi_vk_element_at(out);params.at[1]=oxi_vk_element_at(x);
+params.number=(uint32_t)(int32_t)number;for(int e=0;e<out->ndim;e++){params.stride[e][0]=(uint32_t)out->stride[e];
+params.stride[e][1]=e<x->ndim?(uint32_t)x->stride[e]:0;params.shape[e]=(uint32_t)out->shape[e];}
 dispatch.shader=OXI_VK_SHADER_pattern;dispatch.special.pattern.dtype=(uint32_t)x->dtype;
 dispatch.special.pattern.kind=(uint32_t)form->does;
-dispatch.special.pattern.op=(uint32_t)call->op+1;oxi_vk_bind(&dispatch,0,out,true);
-oxi_vk_bind(&dispatch,1,x,false);oxi_vk_bind_fault(d,&dispatch,OXI_VK_FAULT_BINDING);
-dispatch.params=&params;dispatch.param_bytes=sizeof params;oxi_vk_invocations(&dispatch,params.n);
-return oxi_vk_record(d,&dispatch);}
+dispatch.special.pattern.op=(uint32_t)call->op+1;oxi_vk_bind(&dispatch,0,out,true);oxi_vk_bind(&dispatch,1,x,false);
+oxi_vk_bind_fault(d,&dispatch,OXI_VK_FAULT_BINDING);dispatch.params=&params;dispatch.param_bytes=sizeof params;
+oxi_vk_invocations(&dispatch,params.n);return oxi_vk_record(d,&dispatch);}
 static void oxi_vk_add_raw(oxi_walk*w,uint64_t byte_at,uint32_t width,const int64_t*stride){
 oxi_walk_add_raw(w,(char*)(uintptr_t)(OXI_VK_ORIGIN+byte_at),(int64_t)1<<width,stride);}
-static ox_status oxi_vk_gather_run(oxi_vk_device*d,const oxi_call*call){oxi_places p;
-oxi_vk_gather_params params;oxi_vk_dispatch dispatch;oxi_walk w;memset(&params,0,sizeof params);
-memset(&dispatch,0,sizeof dispatch);oxi_places_of(call,&p);if(ox_numel(&p.moved)==0)return OX_OK;
+static ox_status oxi_vk_gather_run(oxi_vk_device*d,const oxi_call*call){oxi_places p;oxi_vk_gather_params params;
+oxi_vk_dispatch dispatch;oxi_walk w;memset(&params,0,sizeof params);memset(&dispatch,0,sizeof dispatch);oxi_places_of(call,&p);
+if(ox_numel(&p.moved)==0)return OX_OK;
 oxi_walk_begin(&w,p.ndim,p.shape);oxi_vk_walk_add(&w,&p.moved);
 oxi_vk_add_raw(&w,oxi_vk_byte_at(&p.index),oxi_vk_width(p.index.dtype),p.index_stride);
-oxi_vk_add_raw(&w,oxi_vk_byte_at(&p.indexed),oxi_vk_width(p.indexed.dtype),p.indexed_stride);
-oxi_walk_ready(&w,OXI_WALK_IN_ORDER);params.n=(uint32_t)w.numel;params.ndim=(uint32_t)w.ndim;
-params.kind=(uint32_t)call->op+1;params.fault=(uint32_t)(d->fault->offset/4);for(int i=0;i<3;i++){
-params.at[i]=oxi_vk_walk_at(&w,i);for(int e=0;e<w.ndim;e++)params.stride[e][i]=(uint32_t)w.stride[i][e];}
+oxi_vk_add_raw(&w,oxi_vk_byte_at(&p.indexed),oxi_vk_width(p.indexed.dtype),p.indexed_stride);oxi_walk_ready(&w,OXI_WALK_IN_ORDER);
+params.n=(uint32_t)w.numel;params.ndim=(uint32_t)w.ndim;params.kind=(uint32_t)call->op+1;params.fault=(uint32_t)(d->fault->offset/4);
+for(int i=0;i<3;i++){params.at[i]=oxi_vk_walk_at(&w,i);
+for(int e=0;e<w.ndim;e++)params.stride[e][i]=(uint32_t)w.stride[i][e];}
 for(int e=0;e<w.ndim;e++)params.shape[e]=(uint32_t)w.shape[e];
 params.step=(uint32_t)p.step;params.size=(uint32_t)p.size;
-uint32_t width=oxi_vk_width(p.moved.dtype),each=oxi_vk_map_packs(&w)&&width<2?4u>>width:1;
-dispatch.shader=OXI_VK_SHADER_gather;dispatch.special.gather.dtype=(uint32_t)p.indexed.dtype;
-dispatch.special.gather.index=(uint32_t)p.index.dtype;dispatch.special.gather.each=each;
-oxi_vk_bind(&dispatch,0,&p.moved,true);oxi_vk_bind(&dispatch,1,&p.index,false);
-oxi_vk_bind(&dispatch,2,&p.indexed,false);oxi_vk_bind_fault(d,&dispatch,OXI_VK_FAULT_BINDING);
-dispatch.params=&params;dispatch.param_bytes=sizeof params;
-oxi_vk_invocations(&dispatch,((uint64_t)w.numel+each-1)/each);return oxi_vk_record(d,&dispatch);}
+uint32_t width=oxi_vk_width(p.moved.dtype),each=oxi_vk_map_packs(&w)&&width<2?4u>>width:1;dispatch.shader=OXI_VK_SHADER_gather;
+dispatch.special.gather.dtype=(uint32_t)p.indexed.dtype;dispatch.special.gather.index=(uint32_t)p.index.dtype;
+dispatch.special.gather.each=each;oxi_vk_bind(&dispatch,0,&p.moved,true);oxi_vk_bind(&dispatch,1,&p.index,false);
+oxi_vk_bind(&dispatch,2,&p.indexed,false);oxi_vk_bind_fault(d,&dispatch,OXI_VK_FAULT_BINDING);dispatch.params=&params;
+dispatch.param_bytes=sizeof params;oxi_vk_invocations(&dispatch,((uint64_t)w.numel+each-1)/each);return oxi_vk_record(d,&dispatch);}
 static bool oxi_vk_expands_picked(const oxi_call*call){const ox_tensor*ids=call->in[1],*out=call->out[0];
 return oxi_index_form_of(call->op)->by==OXI_BY_ROWS&&ox_is_contiguous(ids)&&out->dtype==OX_F32&&
 ox_is_contiguous(out)&&oxi_vk_element_at(out)%4==0;}
 static ox_status oxi_vk_embed_blocks(oxi_vk_device*d,const oxi_call*call){const ox_tensor*out=call->out[0];
 if(oxi_vk_expands_picked(call))return oxi_vk_expand_rows(d,call->in[0],call,out);
-ox_tensor x=oxi_borrowed(call->in[0]),units,to,*in[2]={&x,call->in[1]};oxi_vk_temporary rows;
-oxi_call pick=*call;memset(&rows,0,sizeof rows);
-ox_status status=oxi_vk_temporary_make(d,&rows,x.dtype,out->ndim,out->shape);
-if(status!=OX_OK)return status;
-units=oxi_vk_as_units(&x,oxi_vk_unit_of(x.dtype));to=oxi_vk_as_units(&rows.t,units.dtype);in[0]=&units;
-pick.in=in;pick.out[0]=&to;if(ox_numel(out)>0)status=oxi_vk_gather_run(d,&pick);
+ox_tensor x=oxi_borrowed(call->in[0]),units,to,*in[2]={&x,call->in[1]};oxi_vk_temporary rows;oxi_call pick=*call;
+memset(&rows,0,sizeof rows);ox_status status=oxi_vk_temporary_make(d,&rows,x.dtype,out->ndim,out->shape);if(status!=OX_OK)return status;
+units=oxi_vk_as_units(&x,oxi_vk_unit_of(x.dtype));to=oxi_vk_as_units(&rows.t,units.dtype);in[0]=&units;pick.in=in;pick.out[0]=&to;
+if(ox_numel(out)>0)status=oxi_vk_gather_run(d,&pick);
 if(status==OX_OK&&ox_numel(out)>0)status=oxi_vk_from_blocks(d,&rows.t,out);
 oxi_vk_temporary_drop(d,&rows);return status;}
-static ox_status oxi_vk_index(oxi_vk_device*d,const oxi_call*call){
-switch(oxi_index_form_of(call->op)->kind){case OXI_INDEX_PICK:
+static ox_status oxi_vk_index(oxi_vk_device*d,const oxi_call*call){switch(oxi_index_form_of(call->op)->kind){case OXI_INDEX_PICK:
 return oxi_is_block(call->in[0]->dtype)?oxi_vk_embed_blocks(d,call):oxi_vk_gather_run(d,call);
 case OXI_INDEX_PUT:return oxi_vk_scatter(d,call);case OXI_INDEX_PATTERN:return oxi_vk_pattern(d,call);
 case OXI_INDEX_SELECT:return oxi_vk_select(d,call);case OXI_INDEX_COPIES:break;}
@@ -28832,29 +28153,23 @@ if((uint64_t)n*16>d->tensor_bytes_most)return false;
 if(oxi_is_float(out->dtype))return n<=(int64_t)1<<oxi_random_bits(out->dtype);
 return oxi_info(out->dtype)->block_bytes>1||n<=128;}
 static ox_status oxi_vk_permute_sort(oxi_vk_device*d,oxi_vk_permutation*p){ox_tensor*in=&p->drawn.t;
-oxi_call sort=oxi_call_of(OXI_OP_sort,&in,1,&p->swaps.t);sort.out[1]=&p->order.t;sort.out_count=2;
-return oxi_vk_sort(d,&sort);}
+oxi_call sort=oxi_call_of(OXI_OP_sort,&in,1,&p->swaps.t);sort.out[1]=&p->order.t;sort.out_count=2;return oxi_vk_sort(d,&sort);}
 static ox_status oxi_vk_permute_pass(oxi_vk_device*d,const oxi_vk_permutation*p,uint32_t pass,int from){
-const oxi_vk_temporary*in=&p->links[from],*out=&p->links[1 -from];oxi_vk_permute_params params;
-oxi_vk_dispatch dispatch;bool gives=pass==OXI_VK_PERMUTE_GIVE;memset(&params,0,sizeof params);
-memset(&dispatch,0,sizeof dispatch);params.n=(uint32_t)ox_numel(&p->swaps.t);
-params.to=oxi_vk_element_at(&p->result.t);params.swaps=oxi_vk_element_at(&p->swaps.t);
-params.order=oxi_vk_element_at(&p->order.t);params.links_in=oxi_vk_element_at(&in->t);
-params.links_out=oxi_vk_element_at(&out->t);oxi_vk_bind(&dispatch,0,&p->result.t,gives);
-oxi_vk_bind(&dispatch,1,&p->swaps.t,false);oxi_vk_bind(&dispatch,2,&p->order.t,false);
-oxi_vk_bind(&dispatch,3,&in->t,false);oxi_vk_bind(&dispatch,4,&out->t,!gives);
-dispatch.shader=OXI_VK_SHADER_permute;dispatch.special.permute.pass=pass;dispatch.params=&params;
-dispatch.param_bytes=sizeof params;oxi_vk_invocations(&dispatch,params.n);
+const oxi_vk_temporary*in=&p->links[from],*out=&p->links[1 -from];oxi_vk_permute_params params;oxi_vk_dispatch dispatch;
+bool gives=pass==OXI_VK_PERMUTE_GIVE;memset(&params,0,sizeof params);memset(&dispatch,0,sizeof dispatch);
+params.n=(uint32_t)ox_numel(&p->swaps.t);params.to=oxi_vk_element_at(&p->result.t);params.swaps=oxi_vk_element_at(&p->swaps.t);
+params.order=oxi_vk_element_at(&p->order.t);params.links_in=oxi_vk_element_at(&in->t);params.links_out=oxi_vk_element_at(&out->t);
+oxi_vk_bind(&dispatch,0,&p->result.t,gives);oxi_vk_bind(&dispatch,1,&p->swaps.t,false);oxi_vk_bind(&dispatch,2,&p->order.t,false);
+oxi_vk_bind(&dispatch,3,&in->t,false);oxi_vk_bind(&dispatch,4,&out->t,!gives);dispatch.shader=OXI_VK_SHADER_permute;
+dispatch.special.permute.pass=pass;dispatch.params=&params;dispatch.param_bytes=sizeof params;oxi_vk_invocations(&dispatch,params.n);
 return oxi_vk_record(d,&dispatch);}
-static ox_status oxi_vk_permute_follow(oxi_vk_device*d,const oxi_vk_permutation*p){
-int64_t n=ox_numel(&p->swaps.t);int last=1;ox_status status=oxi_vk_permute_pass(d,p,OXI_VK_PERMUTE_LINK,0);
-for(int64_t reach=1;reach<n&&status==OX_OK;reach*=2,last=1 -last)
+static ox_status oxi_vk_permute_follow(oxi_vk_device*d,const oxi_vk_permutation*p){int64_t n=ox_numel(&p->swaps.t);int last=1;
+ox_status status=oxi_vk_permute_pass(d,p,OXI_VK_PERMUTE_LINK,0);for(int64_t reach=1;reach<n&&status==OX_OK;reach*=2,last=1 -last)
 status=oxi_vk_permute_pass(d,p,OXI_VK_PERMUTE_DOUBLE_STEPS,last);
 return status==OX_OK?oxi_vk_permute_pass(d,p,OXI_VK_PERMUTE_GIVE,last):status;}
-static ox_status oxi_vk_permute(oxi_vk_device*d,const oxi_call*call){
-const int64_t n=ox_numel(call->out[0]);oxi_vk_permutation p;
-oxi_vk_temporary*made[]={&p.drawn,&p.swaps,&p.order,&p.links[0],&p.links[1],&p.result};oxi_call draw=*call;
-ox_status status=OX_OK;if(n==0)return OX_OK;
+static ox_status oxi_vk_permute(oxi_vk_device*d,const oxi_call*call){const int64_t n=ox_numel(call->out[0]);oxi_vk_permutation p;
+oxi_vk_temporary*made[]={&p.drawn,&p.swaps,&p.order,&p.links[0],&p.links[1],&p.result};oxi_call draw=*call;ox_status status=OX_OK;
+if(n==0)return OX_OK;
 memset(&p,0,sizeof p);for(size_t i=0;i<sizeof made/sizeof*made&&status==OX_OK;i++)
 status=oxi_vk_temporary_make(d,made[i],made[i]==&p.order?OX_I64:OX_U32,1,&n);
 draw.out[0]=&p.drawn.t;if(status==OX_OK)status=oxi_vk_make(d,&draw);
@@ -28863,115 +28178,95 @@ if(status==OX_OK)status=oxi_vk_permute_follow(d,&p);
 if(status==OX_OK)status=oxi_vk_copy(d,&p.result.t,call->out[0]);
 for(size_t i=0;i<sizeof made/sizeof*made;i++)oxi_vk_temporary_drop(d,made[i]);
 return status;}
-static oxi_vk_multinomial_params oxi_vk_multinomial_params_of(const oxi_vk_device*d,const oxi_call*call,
-const ox_tensor*kept){const ox_tensor*weights=call->in[0],*out=call->out[0];
-oxi_vk_multinomial_params p;int last=weights->ndim-1;memset(&p,0,sizeof p);
+static oxi_vk_multinomial_params oxi_vk_multinomial_params_of(const oxi_vk_device*d,const oxi_call*call,const ox_tensor*kept){
+const ox_tensor*weights=call->in[0],*out=call->out[0];oxi_vk_multinomial_params p;int last=weights->ndim-1;memset(&p,0,sizeof p);
 p.categories=(uint32_t)weights->shape[last];p.samples=(uint32_t)out->shape[last];
-p.rows=(uint32_t)(ox_numel(weights)/weights->shape[last]);p.dims=(uint32_t)last;
-p.fault=(uint32_t)(d->fault->offset/4);p.kind=(uint32_t)call->op+1;
-oxi_vk_words_of(call->random.seed,p.seed);
+p.rows=(uint32_t)(ox_numel(weights)/weights->shape[last]);p.dims=(uint32_t)last;p.fault=(uint32_t)(d->fault->offset/4);
+p.kind=(uint32_t)call->op+1;oxi_vk_words_of(call->random.seed,p.seed);
 oxi_vk_words_of(call->random.counter,p.counter);
-p.at[0]=oxi_vk_element_at(weights);p.at[1]=oxi_vk_element_at(out);
-p.step[0]=(uint32_t)weights->stride[last];p.step[1]=(uint32_t)out->stride[last];for(int i=0;i<last;i++){
-p.stride[i][0]=(uint32_t)weights->stride[i];p.stride[i][1]=(uint32_t)out->stride[i];
-p.shape[i]=(uint32_t)weights->shape[i];}
+p.at[0]=oxi_vk_element_at(weights);p.at[1]=oxi_vk_element_at(out);p.step[0]=(uint32_t)weights->stride[last];
+p.step[1]=(uint32_t)out->stride[last];for(int i=0;i<last;i++){p.stride[i][0]=(uint32_t)weights->stride[i];
+p.stride[i][1]=(uint32_t)out->stride[i];p.shape[i]=(uint32_t)weights->shape[i];}
 p.kept=oxi_vk_element_at(kept);return p;}
-static ox_status oxi_vk_multinomial_pass(oxi_vk_device*d,const oxi_call*call,const ox_tensor*kept,
-uint32_t pass){oxi_vk_multinomial_params params=oxi_vk_multinomial_params_of(d,call,kept);
-oxi_vk_dispatch dispatch;uint64_t drawn=(uint64_t)params.rows*params.samples;
-memset(&dispatch,0,sizeof dispatch);oxi_vk_bind(&dispatch,0,call->out[0],pass==OXI_VK_MULTINOMIAL_DRAW);
-oxi_vk_bind(&dispatch,1,call->in[0],false);oxi_vk_bind(&dispatch,2,kept,pass==OXI_VK_MULTINOMIAL_LOOK);
-oxi_vk_bind_fault(d,&dispatch,OXI_VK_FAULT_BINDING);dispatch.shader=OXI_VK_SHADER_multinomial;
-dispatch.special.multinomial.pass=pass;dispatch.special.multinomial.from=(uint32_t)call->in[0]->dtype;
-dispatch.special.multinomial.race=!call->attr.multinomial.replacement;dispatch.params=&params;
-dispatch.param_bytes=sizeof params;if(pass==OXI_VK_MULTINOMIAL_LOOK)
+static ox_status oxi_vk_multinomial_pass(oxi_vk_device*d,const oxi_call*call,const ox_tensor*kept,uint32_t pass){
+oxi_vk_multinomial_params params=oxi_vk_multinomial_params_of(d,call,kept);oxi_vk_dispatch dispatch;
+uint64_t drawn=(uint64_t)params.rows*params.samples;memset(&dispatch,0,sizeof dispatch);
+oxi_vk_bind(&dispatch,0,call->out[0],pass==OXI_VK_MULTINOMIAL_DRAW);oxi_vk_bind(&dispatch,1,call->in[0],false);
+oxi_vk_bind(&dispatch,2,kept,pass==OXI_VK_MULTINOMIAL_LOOK);oxi_vk_bind_fault(d,&dispatch,OXI_VK_FAULT_BINDING);
+dispatch.shader=OXI_VK_SHADER_multinomial;dispatch.special.multinomial.pass=pass;
+dispatch.special.multinomial.from=(uint32_t)call->in[0]->dtype;dispatch.special.multinomial.race=!call->attr.multinomial.replacement;
+dispatch.params=&params;dispatch.param_bytes=sizeof params;if(pass==OXI_VK_MULTINOMIAL_LOOK)
 oxi_vk_groups(&dispatch,params.rows);
 else
 oxi_vk_invocations(&dispatch,drawn);
 return oxi_vk_record(d,&dispatch);}
-static ox_status oxi_vk_multinomial_least(oxi_vk_device*d,const oxi_call*call,ox_tensor*keys){
-oxi_vk_temporary least;memset(&least,0,sizeof least);
-ox_status status=oxi_vk_temporary_make(d,&least,OX_F64,call->out[0]->ndim,call->out[0]->shape);
+static ox_status oxi_vk_multinomial_least(oxi_vk_device*d,const oxi_call*call,ox_tensor*keys){oxi_vk_temporary least;
+memset(&least,0,sizeof least);ox_status status=oxi_vk_temporary_make(d,&least,OX_F64,call->out[0]->ndim,call->out[0]->shape);
 if(status!=OX_OK)return status;
-oxi_call best=oxi_call_of(OXI_OP_topk,&keys,1,&least.t);best.out[1]=call->out[0];best.out_count=2;
-best.attr.topk.dim=keys->ndim-1;status=oxi_vk_sort(d,&best);oxi_vk_temporary_drop(d,&least);return status;}
-static ox_status oxi_vk_multinomial(oxi_vk_device*d,const oxi_call*call){
-const ox_tensor*weights=call->in[0];oxi_vk_temporary kept;if(ox_numel(call->out[0])==0)return OX_OK;
-memset(&kept,0,sizeof kept);
-ox_status status=oxi_vk_temporary_make(d,&kept,OX_F64,weights->ndim,weights->shape);
+oxi_call best=oxi_call_of(OXI_OP_topk,&keys,1,&least.t);best.out[1]=call->out[0];best.out_count=2;best.attr.topk.dim=keys->ndim-1;
+status=oxi_vk_sort(d,&best);oxi_vk_temporary_drop(d,&least);return status;}
+static ox_status oxi_vk_multinomial(oxi_vk_device*d,const oxi_call*call){const ox_tensor*weights=call->in[0];oxi_vk_temporary kept;
+if(ox_numel(call->out[0])==0)return OX_OK;
+memset(&kept,0,sizeof kept);ox_status status=oxi_vk_temporary_make(d,&kept,OX_F64,weights->ndim,weights->shape);
 if(status==OX_OK)status=oxi_vk_multinomial_pass(d,call,&kept.t,OXI_VK_MULTINOMIAL_LOOK);
 if(status==OX_OK)
 status=call->attr.multinomial.replacement?oxi_vk_multinomial_pass(d,call,&kept.t,OXI_VK_MULTINOMIAL_DRAW)
 :oxi_vk_multinomial_least(d,call,&kept.t);
 oxi_vk_temporary_drop(d,&kept);return status;}
-static bool oxi_vk_can_multinomial(const oxi_vk_device*d,const oxi_call*call){
-const ox_tensor*weights=call->in[0];
+static bool oxi_vk_can_multinomial(const oxi_vk_device*d,const oxi_call*call){const ox_tensor*weights=call->in[0];
 uint64_t bytes=(uint64_t)ox_numel(weights)*(call->attr.multinomial.replacement?8:12);
 if(!(d->caps&OX_VULKAN_CAP_F64)||!oxi_vk_fits(weights)||bytes>d->tensor_bytes_most)return false;
 if(oxi_vk_byte_at(call->out[0])%8!=0)return false;
 return weights->shape[weights->ndim-1]>0&&(uint64_t)ox_numel(call->out[0])<UINT32_MAX;}
 static bool oxi_vk_can_draw(const oxi_vk_device*d,const oxi_call*call){
-bool together=oxi_generated_kind_of(call->op)==OXI_GENERATES_TOGETHER;
-if(together&&call->in_count)return oxi_vk_can_multinomial(d,call);
+bool together=oxi_generated_kind_of(call->op)==OXI_GENERATES_TOGETHER;if(together&&call->in_count)return oxi_vk_can_multinomial(d,call);
 return oxi_vk_can_make(d,call)&&(!together||oxi_vk_can_permute(d,call->out[0]));}
 static ox_status oxi_vk_draw(oxi_vk_device*d,const oxi_call*call){
 if(oxi_generated_kind_of(call->op)!=OXI_GENERATES_TOGETHER)return oxi_vk_make(d,call);
 return call->in_count?oxi_vk_multinomial(d,call):oxi_vk_permute(d,call);}
 /* >>vulkan/ops/fault.c */
-static ox_status oxi_vk_fault_error(const oxi_vk_fault*found){
-const oxi_op_row*row=oxi_op_row_of((oxi_op)(found->kind-1));
-const char*late="(found when numbers were read)";
-int64_t value=(int64_t)((uint64_t)found->value_high<<32|found->value_low);
+static ox_status oxi_vk_fault_error(const oxi_vk_fault*found){const oxi_op_row*row=oxi_op_row_of((oxi_op)(found->kind-1));
+const char*late="(found when numbers were read)";int64_t value=(int64_t)((uint64_t)found->value_high<<32|found->value_low);
 if(row->family==OXI_FAMILY_INDEX||row->family==OXI_FAMILY_PRODUCT){if(row->family==OXI_FAMILY_INDEX&&
 oxi_index_form_of((oxi_op)(found->kind-1))->kind==OXI_INDEX_SELECT)
 return oxi_fail(OX_ERR_ARG,"%s: the operand changed while it was read",row->name);
-return oxi_fail(OX_ERR_INDEX,"%s: index %lld is out of range for a size of %u %s",row->name,
-(long long)value,found->size,late);}
+return oxi_fail(OX_ERR_INDEX,"%s: index %lld is out of range for a size of %u %s",row->name,(long long)value,found->size,late);}
 if(oxi_generated_kind_of((oxi_op)(found->kind-1))==OXI_GENERATES_TOGETHER)
-return oxi_fail(OX_ERR_ARG,"%s: row %u: %s %s",row->name,~found->value_low/4,
-oxi_multinomial_why((int)(~found->value_low%4)),late);
+return oxi_fail(OX_ERR_ARG,"%s: row %u: %s %s",row->name,~found->value_low/4,oxi_multinomial_why((int)(~found->value_low%4)),late);
 return oxi_fail(OX_ERR_ARG,"%s: a probability is not in [0, 1] %s",row->name,late);}
 /* >>vulkan/ops/rows/transformer.c */
-static bool oxi_vk_can_rope(const oxi_vk_device*d,const oxi_call*call){const ox_tensor*x=call->in[0];
-(void)d;return oxi_vk_product_reads(x->dtype)&&call->out[0]->dtype==x->dtype&&oxi_vk_fits(x);}
-static ox_status oxi_vk_frequencies(oxi_vk_device*d,double base,int64_t dims,oxi_vk_chunk**out){
-oxi_vk_frequency*row=&d->frequencies[0];for(int i=0;i<OXI_VK_FREQUENCIES;i++){row=&d->frequencies[i];
+static bool oxi_vk_can_rope(const oxi_vk_device*d,const oxi_call*call){const ox_tensor*x=call->in[0];(void)d;
+return oxi_vk_product_reads(x->dtype)&&call->out[0]->dtype==x->dtype&&oxi_vk_fits(x);}
+static ox_status oxi_vk_frequencies(oxi_vk_device*d,double base,int64_t dims,oxi_vk_chunk**out){oxi_vk_frequency*row=&d->frequencies[0];
+for(int i=0;i<OXI_VK_FREQUENCIES;i++){row=&d->frequencies[i];
 if(row->chunk&&row->base==base&&row->dims==dims){*out=row->chunk;
 return OX_OK;}
 if(!row->chunk)break;}
-int64_t half=dims/2;size_t bytes=(size_t)half*4*sizeof(float);float*pairs=(float*)oxi_alloc(bytes);
-if(!pairs)return OX_ERR_NOMEM;
+int64_t half=dims/2;size_t bytes=(size_t)half*4*sizeof(float);float*pairs=(float*)oxi_alloc(bytes);if(!pairs)return OX_ERR_NOMEM;
 for(int64_t i=0;i<half;i++){double f=pow(base,-2.0*(double)i/(double)dims);
 pairs[2*i]=(float)f;pairs[2*i+1]=(float)(f-(double)pairs[2*i]);
 pairs[2*(half+i)]=1;pairs[2*(half+i)+1]=0;}
 if(row->chunk)oxi_vk_chunk_give(d,row->chunk);
-row->chunk=oxi_vk_chunk_alloc(d,bytes);ox_status status=
-row->chunk?oxi_vk_upload(d,row->chunk,0,(const char*)pairs,bytes):OX_ERR_NOMEM;
+row->chunk=oxi_vk_chunk_alloc(d,bytes);ox_status status=row->chunk?oxi_vk_upload(d,row->chunk,0,(const char*)pairs,bytes):OX_ERR_NOMEM;
 row->base=base;row->dims=dims;oxi_free(pairs,bytes);*out=row->chunk;return status;}
-static ox_status oxi_vk_rope(oxi_vk_device*d,const oxi_call*call,const oxi_call*norm,const ox_tensor*copy){
-ox_tensor raw=*call->in[0];if(norm)raw.storage=norm->in[0]->storage;
+static ox_status oxi_vk_rope(oxi_vk_device*d,const oxi_call*call,const oxi_call*norm,const ox_tensor*copy){ox_tensor raw=*call->in[0];
+if(norm)raw.storage=norm->in[0]->storage;
 if(norm)raw.offset=norm->in[0]->offset;
-const ox_tensor*x=&raw,*positions=call->in[1],*factors=call->in[2],*out=call->out[0];
-oxi_vk_line_operand o[4];oxi_vk_rope_params params;oxi_vk_dispatch dispatch;oxi_vk_lines l;
-oxi_vk_chunk*frequencies=NULL;int last=x->ndim-1;if(ox_numel(x)==0)return OX_OK;
-ox_status status=oxi_vk_frequencies(d,call->attr.rope.base,call->attr.rope.dims,&frequencies);
-if(status!=OX_OK)return status;
-oxi_vk_line_operand_of(&o[0],out,x->ndim);oxi_vk_line_operand_of(&o[1],x,x->ndim);
-oxi_vk_line_operand_of(&o[2],positions?positions:x,0);o[2].stride[last-1]=positions?positions->stride[0]:1;
-oxi_vk_line_operand_of(&o[3],copy,x->ndim);oxi_vk_lines_cut(&l,x->ndim,x->shape,1u<<last,true,o,4);
-memset(&params,0,sizeof params);params.line=l.params;
-params.line.line_stride[0][0]=(uint32_t)out->stride[last];
-params.line.line_stride[0][1]=(uint32_t)x->stride[last];
+const ox_tensor*x=&raw,*positions=call->in[1],*factors=call->in[2],*out=call->out[0];oxi_vk_line_operand o[4];oxi_vk_rope_params params;
+oxi_vk_dispatch dispatch;oxi_vk_lines l;oxi_vk_chunk*frequencies=NULL;int last=x->ndim-1;if(ox_numel(x)==0)return OX_OK;
+ox_status status=oxi_vk_frequencies(d,call->attr.rope.base,call->attr.rope.dims,&frequencies);if(status!=OX_OK)return status;
+oxi_vk_line_operand_of(&o[0],out,x->ndim);oxi_vk_line_operand_of(&o[1],x,x->ndim);oxi_vk_line_operand_of(&o[2],positions?positions:x,0);
+o[2].stride[last-1]=positions?positions->stride[0]:1;oxi_vk_line_operand_of(&o[3],copy,x->ndim);
+oxi_vk_lines_cut(&l,x->ndim,x->shape,1u<<last,true,o,4);memset(&params,0,sizeof params);params.line=l.params;
+params.line.line_stride[0][0]=(uint32_t)out->stride[last];params.line.line_stride[0][1]=(uint32_t)x->stride[last];
 if(copy)params.line.line_stride[0][3]=(uint32_t)copy->stride[last];
 double scale=call->attr.rope.scale;
 params.line.f[0]=oxi_vk_float_bits(scale);params.line.f[1]=oxi_vk_float_bits(scale-(double)(float)scale);
-params.line.f[2]=oxi_vk_float_bits(call->attr.rope.magnitude);
-params.line.extra=(uint32_t)(call->attr.rope.dims/2);params.frequencies=(uint32_t)(frequencies->offset/4);
-params.origin=oxi_vk_element_at(positions?positions:x);if(factors){
+params.line.f[2]=oxi_vk_float_bits(call->attr.rope.magnitude);params.line.extra=(uint32_t)(call->attr.rope.dims/2);
+params.frequencies=(uint32_t)(frequencies->offset/4);params.origin=oxi_vk_element_at(positions?positions:x);if(factors){
 params.factors=oxi_vk_element_at(factors);params.factors_stride=(uint32_t)factors->stride[0];}
 if(norm){params.factors=oxi_vk_element_at(norm->in[1]);
-params.normal=oxi_vk_element_at(norm->out[0])-oxi_vk_element_at(x);
-params.epsilon=oxi_vk_float_bits(norm->attr.norm.eps);}
+params.normal=oxi_vk_element_at(norm->out[0])-oxi_vk_element_at(x);params.epsilon=oxi_vk_float_bits(norm->attr.norm.eps);}
 memset(&dispatch,0,sizeof dispatch);oxi_vk_bind(&dispatch,0,out,true);oxi_vk_bind(&dispatch,1,x,false);
 if(positions)oxi_vk_bind(&dispatch,2,positions,false);
 dispatch.use[3].chunk=frequencies;dispatch.uses=4;if(factors)oxi_vk_bind(&dispatch,4,factors,false);
@@ -28979,19 +28274,15 @@ if(norm)oxi_vk_bind(&dispatch,4,norm->in[1],false);
 if(copy)oxi_vk_bind(&dispatch,5,copy,true);
 if(norm)oxi_vk_bind(&dispatch,OXI_VK_BINDINGS,norm->out[0],true);
 oxi_vk_bind_rest(&dispatch);dispatch.shader=OXI_VK_SHADER_rope;dispatch.special.rope.norm=norm!=NULL;
-dispatch.special.rope.dtype=(uint32_t)x->dtype;
-dispatch.special.rope.positions=positions?(uint32_t)positions->dtype:0;
+dispatch.special.rope.dtype=(uint32_t)x->dtype;dispatch.special.rope.positions=positions?(uint32_t)positions->dtype:0;
 dispatch.special.rope.interleaved=call->attr.rope.interleaved;dispatch.special.rope.factors=factors!=NULL;
-dispatch.special.rope.copy=copy?(uint32_t)copy->dtype:0;dispatch.params=&params;
-dispatch.param_bytes=sizeof params;uint64_t each=(uint64_t)(x->shape[last]-call->attr.rope.dims/2);
-oxi_vk_invocations(&dispatch,(uint64_t)l.kept.numel*each);return oxi_vk_record(d,&dispatch);}
-static ox_status oxi_vk_rope_alone(oxi_vk_device*d,const oxi_call*call){
-return oxi_vk_rope(d,call,NULL,NULL);}
-enum{OXI_VK_ATTENTION_DEPTH=512,OXI_VK_ATTENTION_FEW=8,OXI_VK_ATTENTION_RANGE=512,
-OXI_VK_ATTENTION_PARTS=64,OXI_VK_ATTENTION_SUBS=4};
-static bool oxi_vk_fits_attention(const oxi_call*call){
-const ox_tensor*q=call->in[0],*k=call->in[1],*v=call->in[2],*mask=call->in[3];int n=q->ndim;
-const ox_tensor*out=call->out[0],*kept=call->out_count>1?call->out[1]:NULL;
+dispatch.special.rope.copy=copy?(uint32_t)copy->dtype:0;dispatch.params=&params;dispatch.param_bytes=sizeof params;
+uint64_t each=(uint64_t)(x->shape[last]-call->attr.rope.dims/2);oxi_vk_invocations(&dispatch,(uint64_t)l.kept.numel*each);
+return oxi_vk_record(d,&dispatch);}
+static ox_status oxi_vk_rope_alone(oxi_vk_device*d,const oxi_call*call){return oxi_vk_rope(d,call,NULL,NULL);}
+enum{OXI_VK_ATTENTION_DEPTH=512,OXI_VK_ATTENTION_FEW=8,OXI_VK_ATTENTION_RANGE=512,OXI_VK_ATTENTION_PARTS=64,OXI_VK_ATTENTION_SUBS=4};
+static bool oxi_vk_fits_attention(const oxi_call*call){const ox_tensor*q=call->in[0],*k=call->in[1],*v=call->in[2],*mask=call->in[3];
+int n=q->ndim;const ox_tensor*out=call->out[0],*kept=call->out_count>1?call->out[1]:NULL;
 if(n>OXI_VK_ATTENTION_LEAD||!oxi_vk_product_reads(q->dtype)||(out&&out->dtype!=q->dtype))
 return false;
 if(call->out_count>1&&mask&&call->in[4])return false;
@@ -29001,142 +28292,111 @@ if(q->shape[n-1]==0&&(!out||ox_numel(out)>0))return false;
 if(q->shape[n-1]>OXI_VK_ATTENTION_DEPTH||v->shape[n-1]>OXI_VK_ATTENTION_DEPTH)return false;
 int64_t lead=1;for(int i=0;i<n-3;i++)lead*=q->shape[i];
 if(lead>65535||(n>2&&q->shape[n-3]>65535))return false;
-if(call->attr.attention.query_start>=(int64_t)1<<30||
-call->attr.attention.window>=(int64_t)1<<30)return false;
+if(call->attr.attention.query_start>=(int64_t)1<<30||call->attr.attention.window>=(int64_t)1<<30)return false;
 return oxi_vk_fits(q)&&oxi_vk_fits(k)&&oxi_vk_fits(v);}
 static bool oxi_vk_reads_keys(ox_dtype dtype){return dtype==OX_Q8_0||oxi_vk_product_reads(dtype);}
-static bool oxi_vk_can_attention(const oxi_vk_device*d,const oxi_call*call){
-ox_dtype keys=call->in[1]->dtype;(void)d;
+static bool oxi_vk_can_attention(const oxi_vk_device*d,const oxi_call*call){ox_dtype keys=call->in[1]->dtype;(void)d;
 return(oxi_vk_reads_keys(keys)||oxi_vk_expands(keys))&&oxi_vk_fits_attention(call);}
-static int64_t oxi_vk_stride_back(const ox_tensor*t,int back){int i=t->ndim-back;
-return i>=0&&t->shape[i]!=1?t->stride[i]:0;}
-static void oxi_vk_mask_places(const ox_tensor*mask,const ox_tensor*sinks,int ndim,uint32_t*const*to,
-uint32_t*stride){if(sinks){*to[4]=oxi_vk_element_at(sinks);
-*to[5]=(uint32_t)sinks->stride[0];}
+static int64_t oxi_vk_stride_back(const ox_tensor*t,int back){int i=t->ndim-back;return i>=0&&t->shape[i]!=1?t->stride[i]:0;}
+static void oxi_vk_mask_places(const ox_tensor*mask,const ox_tensor*sinks,int ndim,uint32_t*const*to,uint32_t*stride){if(sinks){
+*to[4]=oxi_vk_element_at(sinks);*to[5]=(uint32_t)sinks->stride[0];}
 if(!mask)return;
-*to[0]=oxi_vk_element_at(mask);*to[1]=(uint32_t)oxi_vk_stride_back(mask,2);
-*to[2]=(uint32_t)oxi_vk_stride_back(mask,3);*to[3]=(uint32_t)oxi_vk_stride_back(mask,1);
-for(int e=0;e<ndim-3;e++)stride[e]=(uint32_t)oxi_vk_stride_back(mask,ndim-e);}
+*to[0]=oxi_vk_element_at(mask);*to[1]=(uint32_t)oxi_vk_stride_back(mask,2);*to[2]=(uint32_t)oxi_vk_stride_back(mask,3);
+*to[3]=(uint32_t)oxi_vk_stride_back(mask,1);for(int e=0;e<ndim-3;e++)stride[e]=(uint32_t)oxi_vk_stride_back(mask,ndim-e);}
 static void oxi_vk_attention_sides(const oxi_call*call,oxi_vk_attention_params*p){
 const ox_tensor*side[4]={call->out[0],call->in[0],call->in[1],call->in[2]};const ox_tensor*q=call->in[0];
 p->lead=q->ndim>3?(uint32_t)(q->ndim-3):0;for(int i=0;i<4;i++){const ox_tensor*t=side[i];
 p->at[i]=oxi_is_block(t->dtype)?(uint32_t)oxi_vk_byte_at(t):oxi_vk_element_at(t);
-p->row[i]=oxi_vk_product_units(t,oxi_vk_stride_back(t,2));
-p->head[i]=oxi_vk_product_units(t,oxi_vk_stride_back(t,3));p->column[i]=(uint32_t)t->stride[t->ndim-1];
-for(uint32_t e=0;e<p->lead;e++)p->stride[e][i]=oxi_vk_product_units(t,t->stride[e]);}
+p->row[i]=oxi_vk_product_units(t,oxi_vk_stride_back(t,2));p->head[i]=oxi_vk_product_units(t,oxi_vk_stride_back(t,3));
+p->column[i]=(uint32_t)t->stride[t->ndim-1];for(uint32_t e=0;e<p->lead;e++)p->stride[e][i]=oxi_vk_product_units(t,t->stride[e]);}
 for(uint32_t e=0;e<p->lead;e++)p->shape[e]=(uint32_t)q->shape[e];
-uint32_t*const to[6]={&p->mask_at,&p->mask_row,&p->mask_head,
-&p->mask_column,&p->sinks_at,&p->sinks_stride};
+uint32_t*const to[6]={&p->mask_at,&p->mask_row,&p->mask_head,&p->mask_column,&p->sinks_at,&p->sinks_stride};
 oxi_vk_mask_places(call->in[3],call->in[4],q->ndim,to,p->mask_stride);}
 static void oxi_vk_attention_params_of(const oxi_call*call,oxi_vk_attention_params*p){
-const ox_tensor*q=call->in[0],*k=call->in[1],*v=call->in[2];int n=q->ndim;memset(p,0,sizeof*p);
-oxi_vk_attention_sides(call,p);p->length=(uint32_t)q->shape[n-2];p->keys=(uint32_t)k->shape[n-2];
-p->value_depth=(uint32_t)v->shape[n-1];p->heads=n>2?(uint32_t)q->shape[n-3]:1;
-p->group=n>2&&k->shape[n-3]>0?(uint32_t)(q->shape[n-3]/k->shape[n-3]):1;
-p->scale=oxi_vk_float_bits(call->attr.attention.scale);
-p->softcap=oxi_vk_float_bits(call->attr.attention.softcap);
+const ox_tensor*q=call->in[0],*k=call->in[1],*v=call->in[2];int n=q->ndim;memset(p,0,sizeof*p);oxi_vk_attention_sides(call,p);
+p->length=(uint32_t)q->shape[n-2];p->keys=(uint32_t)k->shape[n-2];p->value_depth=(uint32_t)v->shape[n-1];
+p->heads=n>2?(uint32_t)q->shape[n-3]:1;p->group=n>2&&k->shape[n-3]>0?(uint32_t)(q->shape[n-3]/k->shape[n-3]):1;
+p->scale=oxi_vk_float_bits(call->attr.attention.scale);p->softcap=oxi_vk_float_bits(call->attr.attention.softcap);
 p->start=(uint32_t)call->attr.attention.query_start;p->window=(uint32_t)call->attr.attention.window;
 if(call->out_count>1)p->kept_at=oxi_vk_element_at(call->out[1]);}
 static bool oxi_vk_attention_wide(const oxi_vk_attention_params*p,int i,uint32_t each){
 bool wide=p->column[i]==1&&p->at[i]%each==0&&p->row[i]%each==0&&p->head[i]%each==0;
 for(uint32_t e=0;e<p->lead;e++)wide=wide&&p->stride[e][i]%each==0;
 return wide;}
-static uint64_t oxi_vk_attention_lead(const oxi_vk_attention_params*p){uint64_t lead=1;
-for(uint32_t e=0;e<p->lead;e++)lead*=p->shape[e];
+static uint64_t oxi_vk_attention_lead(const oxi_vk_attention_params*p){uint64_t lead=1;for(uint32_t e=0;e<p->lead;e++)lead*=p->shape[e];
 return lead;}
-static bool oxi_vk_attention_is_few(const oxi_call*call,const oxi_vk_attention_params*p){
-const ox_tensor*q=call->in[0];ox_dtype cache=call->in[1]->dtype;
-bool known=cache==OX_Q8_0||cache==OX_F32||cache==OX_F16||cache==OX_BF16;int64_t depth=q->shape[q->ndim-1];
-bool wide=cache==OX_Q8_0||(oxi_vk_attention_wide(p,2,8)&&oxi_vk_attention_wide(p,3,8));
-return p->length<=OXI_VK_ATTENTION_FEW&&p->keys>0&&known&&wide&&depth%8==0&&
-p->value_depth%8==0&&call->out_count==1;}
+static bool oxi_vk_attention_is_few(const oxi_call*call,const oxi_vk_attention_params*p){const ox_tensor*q=call->in[0];
+ox_dtype cache=call->in[1]->dtype;bool known=cache==OX_Q8_0||cache==OX_F32||cache==OX_F16||cache==OX_BF16;
+int64_t depth=q->shape[q->ndim-1];bool wide=cache==OX_Q8_0||(oxi_vk_attention_wide(p,2,8)&&oxi_vk_attention_wide(p,3,8));
+return p->length<=OXI_VK_ATTENTION_FEW&&p->keys>0&&known&&wide&&depth%8==0&&p->value_depth%8==0&&call->out_count==1;}
 static uint32_t oxi_vk_attention_threads(const oxi_vk_device*d,const oxi_vk_dispatch*dispatch){
 const oxi_vk_attention_row_specials*special=&dispatch->special.attention_row;
-const bool fits=d->limits.maxComputeWorkGroupInvocations>=2*OXI_VK_THREADS&&
-d->limits.maxComputeSharedMemorySize>=32768;
+const bool fits=d->limits.maxComputeWorkGroupInvocations>=2*OXI_VK_THREADS&&d->limits.maxComputeSharedMemorySize>=32768;
 return special->base.depth>=256&&special->lanes>1&&fits?2*OXI_VK_THREADS:OXI_VK_THREADS;}
 static ox_status oxi_vk_attention_few(oxi_vk_device*d,oxi_vk_dispatch*dispatch,oxi_vk_attention_params*p){
 uint32_t most=p->window&&p->window<p->keys?p->window:p->keys;
-uint32_t parts=(most+OXI_VK_ATTENTION_RANGE-1)/OXI_VK_ATTENTION_RANGE;
-if(parts>OXI_VK_ATTENTION_PARTS)parts=OXI_VK_ATTENTION_PARTS;
+uint32_t parts=(most+OXI_VK_ATTENTION_RANGE-1)/OXI_VK_ATTENTION_RANGE;if(parts>OXI_VK_ATTENTION_PARTS)parts=OXI_VK_ATTENTION_PARTS;
 dispatch->shader=OXI_VK_SHADER_attention_row;dispatch->special.attention_row.depth_v=p->value_depth;
 dispatch->special.attention_row.parts=parts;
 dispatch->special.attention_row.lanes=oxi_vk_is_sized(d,dispatch->shader)?oxi_vk_few_lanes(d):1;
-dispatch->special.attention_row.threads=oxi_vk_attention_threads(d,dispatch);
-dispatch->groups[0]=p->length*parts;if(parts==1){oxi_vk_bind_open(dispatch,1);
-return oxi_vk_record(d,dispatch);}
+dispatch->special.attention_row.threads=oxi_vk_attention_threads(d,dispatch);dispatch->groups[0]=p->length*parts;if(parts==1){
+oxi_vk_bind_open(dispatch,1);return oxi_vk_record(d,dispatch);}
 uint64_t rows=(uint64_t)p->length*p->heads*dispatch->groups[2];
-oxi_vk_chunk*chunk=oxi_vk_chunk_alloc(d,rows*parts*(p->value_depth+4)*sizeof(float));
-if(!chunk)return OX_ERR_NOMEM;
-p->parts_at=(uint32_t)(chunk->offset/sizeof(float));
-const oxi_vk_use sinks=dispatch->use[5],out=dispatch->use[0];dispatch->use[5].chunk=chunk;
-dispatch->use[5].writes=true;if(dispatch->uses<OXI_VK_BINDINGS)dispatch->uses=OXI_VK_BINDINGS;
-dispatch->use[0]=dispatch->use[dispatch->special.attention_row.turns==1?dispatch->uses-1:1];
-oxi_vk_bind_open(dispatch,1);ox_status status=oxi_vk_record(d,dispatch);dispatch->use[0]=out;
-dispatch->use[5].writes=false;dispatch->uses=OXI_VK_BINDINGS;if(sinks.chunk)dispatch->use[4]=sinks;
-dispatch->special.attention_row.merge=1;dispatch->special.attention_row.turns=0;
-dispatch->groups[0]=p->length;if(status==OX_OK)status=oxi_vk_record(d,dispatch);
+oxi_vk_chunk*chunk=oxi_vk_chunk_alloc(d,rows*parts*(p->value_depth+4)*sizeof(float));if(!chunk)return OX_ERR_NOMEM;
+p->parts_at=(uint32_t)(chunk->offset/sizeof(float));const oxi_vk_use sinks=dispatch->use[5],out=dispatch->use[0];
+dispatch->use[5].chunk=chunk;dispatch->use[5].writes=true;if(dispatch->uses<OXI_VK_BINDINGS)dispatch->uses=OXI_VK_BINDINGS;
+dispatch->use[0]=dispatch->use[dispatch->special.attention_row.turns==1?dispatch->uses-1:1];oxi_vk_bind_open(dispatch,1);
+ox_status status=oxi_vk_record(d,dispatch);dispatch->use[0]=out;dispatch->use[5].writes=false;dispatch->uses=OXI_VK_BINDINGS;
+if(sinks.chunk)dispatch->use[4]=sinks;
+dispatch->special.attention_row.merge=1;dispatch->special.attention_row.turns=0;dispatch->groups[0]=p->length;
+if(status==OX_OK)status=oxi_vk_record(d,dispatch);
 oxi_vk_chunk_give(d,chunk);return status;}
-static uint32_t oxi_vk_attention_keys(const oxi_vk_device*d,const oxi_call*call,
-const oxi_vk_attention_params*p){const ox_dtype q=call->in[0]->dtype,cache=call->in[1]->dtype;
+static uint32_t oxi_vk_attention_keys(const oxi_vk_device*d,const oxi_call*call,const oxi_vk_attention_params*p){
+const ox_dtype q=call->in[0]->dtype,cache=call->in[1]->dtype;
 uint32_t depth=(uint32_t)call->in[0]->shape[call->in[0]->ndim-1],side=d->matrix_side;
-uint32_t cap=cache==OX_F16?OX_VULKAN_CAP_COOPERATIVE:cache==OX_BF16?OX_VULKAN_CAP_BF16:0;
-if(call->exact)return 0;
+uint32_t cap=cache==OX_F16?OX_VULKAN_CAP_COOPERATIVE:cache==OX_BF16?OX_VULKAN_CAP_BF16:0;if(call->exact)return 0;
 if(!(d->caps&cap)||!(q==cache||q==OX_F32)||p->length<side||p->keys<side)return 0;
 if(depth%side!=0||p->value_depth%side!=0||depth>256||p->value_depth>256)return 0;
 if(!oxi_vk_attention_wide(p,1,q==OX_F32?4:8)||!oxi_vk_attention_wide(p,2,8)||!oxi_vk_attention_wide(p,3,8))
 return 0;
 for(uint32_t keys=64;keys>=32;keys/=2){uint32_t queries=OXI_VK_ATTENTION_SUBS*side,line=depth/8 +1;
 uint32_t tiles=keys*(line+p->value_depth/8 +1);if(tiles<queries*line)tiles=queries*line;
-uint32_t bytes=16*(tiles+queries*(keys/8 +1))+12*queries;
-if(bytes<=d->limits.maxComputeSharedMemorySize)return keys;}
+uint32_t bytes=16*(tiles+queries*(keys/8 +1))+12*queries;if(bytes<=d->limits.maxComputeSharedMemorySize)return keys;}
 return 0;}
-static ox_status oxi_vk_attention_many(oxi_vk_device*d,oxi_vk_dispatch*dispatch,
-const oxi_vk_attention_params*p,uint32_t keys){uint32_t queries=OXI_VK_ATTENTION_SUBS*d->matrix_side;
-dispatch->shader=dispatch->special.attention.cache==(uint32_t)OX_F16?OXI_VK_SHADER_attention_tiles
-:OXI_VK_SHADER_attention_tiles_bf16;
+static ox_status oxi_vk_attention_many(oxi_vk_device*d,oxi_vk_dispatch*dispatch,const oxi_vk_attention_params*p,uint32_t keys){
+uint32_t queries=OXI_VK_ATTENTION_SUBS*d->matrix_side;
+dispatch->shader=dispatch->special.attention.cache==(uint32_t)OX_F16?OXI_VK_SHADER_attention_tiles:OXI_VK_SHADER_attention_tiles_bf16;
 dispatch->special.attention_tiles.threads=OXI_VK_ATTENTION_SUBS*d->subgroup_size;
-dispatch->special.attention_tiles.depth_v=p->value_depth;
-dispatch->special.attention_tiles.side=d->matrix_side;
+dispatch->special.attention_tiles.depth_v=p->value_depth;dispatch->special.attention_tiles.side=d->matrix_side;
 dispatch->special.attention_tiles.subs=OXI_VK_ATTENTION_SUBS;dispatch->special.attention_tiles.keys=keys;
 dispatch->groups[0]=(p->length+queries-1)/queries;return oxi_vk_record(d,dispatch);}
-static ox_status oxi_vk_attention_any(oxi_vk_device*d,oxi_vk_dispatch*dispatch,
-const oxi_vk_attention_params*p){
+static ox_status oxi_vk_attention_any(oxi_vk_device*d,oxi_vk_dispatch*dispatch,const oxi_vk_attention_params*p){
 uint32_t depth=dispatch->special.attention.depth,fours=(p->value_depth+3)/4;
-uint32_t queries=p->length==1||depth>256||p->value_depth>256?1:8;
-uint32_t threads=oxi_vk_threads(OXI_VK_SHADER_attention);dispatch->shader=OXI_VK_SHADER_attention;
-dispatch->special.attention_any.queries=queries;dispatch->special.attention_any.keys=queries==1?threads:32;
-dispatch->special.attention_any.sums=(queries*fours+threads-1)/threads;
+uint32_t queries=p->length==1||depth>256||p->value_depth>256?1:8;uint32_t threads=oxi_vk_threads(OXI_VK_SHADER_attention);
+dispatch->shader=OXI_VK_SHADER_attention;dispatch->special.attention_any.queries=queries;
+dispatch->special.attention_any.keys=queries==1?threads:32;dispatch->special.attention_any.sums=(queries*fours+threads-1)/threads;
 dispatch->groups[0]=(p->length+queries-1)/queries;return oxi_vk_record(d,dispatch);}
-static void oxi_vk_attention_begin(const oxi_call*call,const oxi_vk_attention_params*p,
-oxi_vk_dispatch*dispatch){
-const ox_tensor*q=call->in[0],*mask=call->in[3],*sinks=call->in[4],*out=call->out[0];
-const uint32_t each=4u>>oxi_vk_width(out->dtype);memset(dispatch,0,sizeof*dispatch);
-oxi_vk_bind(dispatch,0,out,true);for(int i=0;i<3;i++)oxi_vk_bind(dispatch,i+1,call->in[i],false);
+static void oxi_vk_attention_begin(const oxi_call*call,const oxi_vk_attention_params*p,oxi_vk_dispatch*dispatch){
+const ox_tensor*q=call->in[0],*mask=call->in[3],*sinks=call->in[4],*out=call->out[0];const uint32_t each=4u>>oxi_vk_width(out->dtype);
+memset(dispatch,0,sizeof*dispatch);oxi_vk_bind(dispatch,0,out,true);for(int i=0;i<3;i++)oxi_vk_bind(dispatch,i+1,call->in[i],false);
 if(mask)oxi_vk_bind(dispatch,4,mask,false);
 if(sinks)oxi_vk_bind(dispatch,5,sinks,false);
 if(call->out_count>1){dispatch->special.attention.kept=sinks?4:5;
 oxi_vk_bind(dispatch,sinks?4:5,call->out[1],true);}
 dispatch->special.attention.single=p->lead==0;dispatch->special.attention.dtype=(uint32_t)q->dtype;
-dispatch->special.attention.cache=(uint32_t)call->in[1]->dtype;
-dispatch->special.attention.mask=mask?(uint32_t)mask->dtype:0;
-dispatch->special.attention.causal=call->attr.attention.causal;
-dispatch->special.attention.softcap=call->attr.attention.softcap>0;
-dispatch->special.attention.sinks=sinks!=NULL;
-dispatch->special.attention.depth=(uint32_t)q->shape[q->ndim-1];
-dispatch->special.attention.aligned=oxi_vk_attention_wide(p,0,each)&&p->value_depth%each==0;
-dispatch->params=p;dispatch->param_bytes=sizeof*p;dispatch->groups[1]=p->heads;
-dispatch->groups[2]=(uint32_t)oxi_vk_attention_lead(p);}
-static ox_status oxi_vk_attention_shader(oxi_vk_device*d,const oxi_call*call){oxi_vk_attention_params p;
-oxi_vk_dispatch dispatch;if(ox_numel(call->out[0])==0)return OX_OK;
-oxi_vk_attention_params_of(call,&p);oxi_vk_attention_begin(call,&p,&dispatch);
-oxi_vk_bind_open(&dispatch,1);
+dispatch->special.attention.cache=(uint32_t)call->in[1]->dtype;dispatch->special.attention.mask=mask?(uint32_t)mask->dtype:0;
+dispatch->special.attention.causal=call->attr.attention.causal;dispatch->special.attention.softcap=call->attr.attention.softcap>0;
+dispatch->special.attention.sinks=sinks!=NULL;dispatch->special.attention.depth=(uint32_t)q->shape[q->ndim-1];
+dispatch->special.attention.aligned=oxi_vk_attention_wide(p,0,each)&&p->value_depth%each==0;dispatch->params=p;
+dispatch->param_bytes=sizeof*p;dispatch->groups[1]=p->heads;dispatch->groups[2]=(uint32_t)oxi_vk_attention_lead(p);}
+static ox_status oxi_vk_attention_shader(oxi_vk_device*d,const oxi_call*call){oxi_vk_attention_params p;oxi_vk_dispatch dispatch;
+if(ox_numel(call->out[0])==0)return OX_OK;
+oxi_vk_attention_params_of(call,&p);oxi_vk_attention_begin(call,&p,&dispatch);oxi_vk_bind_open(&dispatch,1);
 if(oxi_vk_attention_is_few(call,&p))return oxi_vk_attention_few(d,&dispatch,&p);
 uint32_t keys=oxi_vk_attention_keys(d,call,&p);
 return keys?oxi_vk_attention_many(d,&dispatch,&p,keys):oxi_vk_attention_any(d,&dispatch,&p);}
-static ox_status oxi_vk_attention(oxi_vk_device*d,const oxi_call*call){const ox_tensor*k=call->in[1];
-oxi_vk_temporary plain[2];ox_tensor*in[5];oxi_call expanded=*call;ox_status status=OX_OK;
-if(ox_numel(call->out[0])==0)return OX_OK;
+static ox_status oxi_vk_attention(oxi_vk_device*d,const oxi_call*call){const ox_tensor*k=call->in[1];oxi_vk_temporary plain[2];
+ox_tensor*in[5];oxi_call expanded=*call;ox_status status=OX_OK;if(ox_numel(call->out[0])==0)return OX_OK;
 if(oxi_vk_reads_keys(k->dtype))return oxi_vk_attention_shader(d,call);
 memset(plain,0,sizeof plain);for(int i=0;i<5;i++)in[i]=call->in[i];
 for(int i=0;i<2&&status==OX_OK;i++){const ox_tensor*blocks=call->in[1 +i];
@@ -29153,19 +28413,16 @@ return!oxi_vk_is_immediate(t)&&oxi_vk_is_here(d,t)&&oxi_vk_is_plain_f32(t)&&ox_n
 static void oxi_vk_steps_chunks(const oxi_vk_steps*s,oxi_vk_chunk**chunk){
 for(int i=0;i<2*OXI_VK_STEPS_MOST;i++)chunk[i]=i<2*s->count?s->chunk[i]:NULL;
 chunk[2*OXI_VK_STEPS_MOST]=s->kept?oxi_vk_chunk_of(&s->window.result):NULL;}
-static void oxi_vk_steps_write_window(const oxi_vk_steps*s,oxi_vk_dispatch*dispatch){
-for(int i=0;s->kept&&i<dispatch->uses;i++)
+static void oxi_vk_steps_write_window(const oxi_vk_steps*s,oxi_vk_dispatch*dispatch){for(int i=0;s->kept&&i<dispatch->uses;i++)
 if(dispatch->use[i].chunk==oxi_vk_chunk_of(&s->window.result))dispatch->use[i].writes=true;}
-static bool oxi_vk_steps_blocks(const oxi_vk_steps*s,oxi_vk_dispatch*dispatch){
-oxi_vk_chunk*chunk[OXI_VK_STEPS_CHUNKS];uint32_t blocks[2]={0,0};
-dispatch->use[0].chunk=oxi_vk_chunk_of(&s->first.result);dispatch->use[0].writes=true;
-oxi_vk_steps_chunks(s,chunk);
-const bool bound=oxi_vk_bind_blocks(dispatch,chunk,OXI_VK_STEPS_CHUNKS,blocks);
-dispatch->special.steps.blocks=blocks[0];dispatch->special.steps.more_blocks=blocks[1];
-dispatch->special.steps.kept=s->kept;if(bound)oxi_vk_steps_write_window(s,dispatch);
+static bool oxi_vk_steps_blocks(const oxi_vk_steps*s,oxi_vk_dispatch*dispatch){oxi_vk_chunk*chunk[OXI_VK_STEPS_CHUNKS];
+uint32_t blocks[2]={0,0};dispatch->use[0].chunk=oxi_vk_chunk_of(&s->first.result);dispatch->use[0].writes=true;
+oxi_vk_steps_chunks(s,chunk);const bool bound=oxi_vk_bind_blocks(dispatch,chunk,OXI_VK_STEPS_CHUNKS,blocks);
+dispatch->special.steps.blocks=blocks[0];dispatch->special.steps.more_blocks=blocks[1];dispatch->special.steps.kept=s->kept;
+if(bound)oxi_vk_steps_write_window(s,dispatch);
 return bound;}
-static void oxi_vk_steps_add(oxi_vk_steps*s,uint32_t code,const ox_tensor*a,const ox_tensor*b){
-const ox_tensor*of[2]={a,b};for(int i=0;i<2;i++){s->chunk[2*s->count+i]=of[i]?oxi_vk_chunk_of(of[i]):NULL;
+static void oxi_vk_steps_add(oxi_vk_steps*s,uint32_t code,const ox_tensor*a,const ox_tensor*b){const ox_tensor*of[2]={a,b};
+for(int i=0;i<2;i++){s->chunk[2*s->count+i]=of[i]?oxi_vk_chunk_of(of[i]):NULL;
 s->at[2*s->count+i]=of[i]?oxi_vk_element_at(of[i]):0;}
 s->codes|=code<<(4*s->count++);}
 static bool oxi_vk_steps_try(oxi_vk_steps*s,uint32_t code,const ox_tensor*a,const ox_tensor*b){
@@ -29173,21 +28430,18 @@ const oxi_vk_chunk*result=oxi_vk_chunk_of(&s->first.result);oxi_vk_steps with=*s
 const oxi_vk_chunk*window=s->kept?oxi_vk_chunk_of(&s->window.result):result;
 if((a&&oxi_vk_chunk_of(a)==result)||(b&&oxi_vk_chunk_of(b)==result))return false;
 if((a&&oxi_vk_chunk_of(a)==window)||(b&&oxi_vk_chunk_of(b)==window))return false;
-memset(&dispatch,0,sizeof dispatch);oxi_vk_steps_add(&with,code,a,b);
-if(!oxi_vk_steps_blocks(&with,&dispatch))return false;
+memset(&dispatch,0,sizeof dispatch);oxi_vk_steps_add(&with,code,a,b);if(!oxi_vk_steps_blocks(&with,&dispatch))return false;
 oxi_vk_steps_add(s,code,a,b);return true;}
 static bool oxi_vk_steps_read_rows(const oxi_vk_steps*s,const ox_tensor*t,int first,int64_t size){
 if(t->ndim!=2||t->shape[1]!=size||first+t->shape[0]>s->count)return false;
 for(int i=0;i<t->shape[0];i++){const int step=first+i;
-const uint64_t at=oxi_vk_element_at(t)+(uint64_t)(i*t->stride[0]);
-const bool adds=(s->codes>>(4*step)&15)==OXI_VK_STEPS_ADDCMUL;
+const uint64_t at=oxi_vk_element_at(t)+(uint64_t)(i*t->stride[0]);const bool adds=(s->codes>>(4*step)&15)==OXI_VK_STEPS_ADDCMUL;
 if(!adds||s->chunk[2*step]!=oxi_vk_chunk_of(t)||s->at[2*step]!=at)return false;}
 return t->stride[1]==1||size==1;}
 static bool oxi_vk_steps_keep(oxi_vk_device*d,const oxi_call*call){oxi_vk_steps*s=&d->steps;
 if(call->op!=OXI_OP_cat||s->count<2||s->kept||call->in_count!=2||call->attr.along.dim!=0)
 return false;
-const ox_tensor*old=call->in[0],*last=call->in[1],*out=call->out[0];
-const oxi_vk_chunk*made=oxi_vk_chunk_of(out);
+const ox_tensor*old=call->in[0],*last=call->in[1],*out=call->out[0];const oxi_vk_chunk*made=oxi_vk_chunk_of(out);
 if(!oxi_vk_is_plain_f32(out)||out->ndim!=2||oxi_vk_is_immediate(old)||oxi_vk_is_immediate(last))
 return false;
 if(!oxi_vk_is_here(d,old)||!oxi_vk_is_here(d,last)||old->dtype!=OX_F32||last->dtype!=OX_F32)
@@ -29202,11 +28456,9 @@ if(s->chunk[i]==made)return false;
 oxi_vk_dispatch dispatch;memset(&dispatch,0,sizeof dispatch);oxi_vk_hold(&s->window,call);
 s->kept=(uint32_t)out->shape[0];if(oxi_vk_steps_blocks(s,&dispatch))return true;
 s->kept=0;return false;}
-static bool oxi_vk_steps_on(oxi_vk_device*d,const oxi_call*call){oxi_vk_steps*s=&d->steps;
-if(oxi_vk_steps_keep(d,call))return true;
+static bool oxi_vk_steps_on(oxi_vk_device*d,const oxi_call*call){oxi_vk_steps*s=&d->steps;if(oxi_vk_steps_keep(d,call))return true;
 if(s->count==0||s->count==OXI_VK_STEPS_MOST||call->in_count<1)return false;
-const ox_tensor*result=&s->first.result;
-if(!oxi_vk_same_memory(call->out[0],result)||!call->in[0]||oxi_vk_is_immediate(call->in[0])||
+const ox_tensor*result=&s->first.result;if(!oxi_vk_same_memory(call->out[0],result)||!call->in[0]||oxi_vk_is_immediate(call->in[0])||
 !oxi_vk_is_here(d,call->in[0])||!oxi_vk_same_memory(call->in[0],result))
 return false;
 const ox_tensor*a=call->in_count>1?call->in[1]:NULL;const ox_tensor*b=call->in_count>2?call->in[2]:NULL;
@@ -29216,44 +28468,38 @@ return call->attr.value.value==1&&oxi_vk_steps_try(s,OXI_VK_STEPS_ADDCMUL,a,b);
 case OXI_OP_add:return call->attr.scale.scale==1&&oxi_vk_steps_try(s,OXI_VK_STEPS_ADD,a,NULL);
 case OXI_OP_mul:return oxi_vk_steps_try(s,OXI_VK_STEPS_MUL,a,NULL);
 case OXI_OP_silu:return oxi_vk_steps_try(s,OXI_VK_STEPS_SILU,NULL,NULL);default:return false;}}
-static bool oxi_vk_steps_begin(oxi_vk_device*d,const oxi_call*call){oxi_vk_steps*s=&d->steps;
-if(call->op!=OXI_OP_mul)return false;
+static bool oxi_vk_steps_begin(oxi_vk_device*d,const oxi_call*call){oxi_vk_steps*s=&d->steps;if(call->op!=OXI_OP_mul)return false;
 const ox_tensor*out=call->out[0],*a=call->in[0],*b=call->in[1];
 if(!oxi_vk_is_plain_f32(out)||ox_numel(out)==0||ox_numel(out)>OXI_VK_STEPS_ELEMENTS)
 return false;
 if(!oxi_vk_steps_take(d,a,out)||!oxi_vk_steps_take(d,b,out))return false;
 if(oxi_vk_chunk_of(a)==oxi_vk_chunk_of(out)||oxi_vk_chunk_of(b)==oxi_vk_chunk_of(out))
 return false;
-s->count=0;s->codes=s->kept=0;oxi_vk_hold(&s->first,call);oxi_vk_steps_add(s,OXI_VK_STEPS_MUL,a,b);
-return true;}
-static ox_status oxi_vk_steps_record(oxi_vk_device*d){const oxi_vk_steps*s=&d->steps;
-const int count=s->count;oxi_vk_steps_params params;oxi_vk_dispatch dispatch;if(count==0)return OX_OK;
+s->count=0;s->codes=s->kept=0;oxi_vk_hold(&s->first,call);oxi_vk_steps_add(s,OXI_VK_STEPS_MUL,a,b);return true;}
+static ox_status oxi_vk_steps_record(oxi_vk_device*d){const oxi_vk_steps*s=&d->steps;const int count=s->count;oxi_vk_steps_params params;
+oxi_vk_dispatch dispatch;if(count==0)return OX_OK;
 d->steps.count=0;oxi_vk_time_call(d,&s->first.call);if(count==1)return oxi_vk_map(d,&s->first.call);
-d->steps.count=count;memset(&params,0,sizeof params);memset(&dispatch,0,sizeof dispatch);
-(void)oxi_vk_steps_blocks(s,&dispatch);d->steps.count=0;dispatch.special.steps.count=(uint32_t)count;
-dispatch.special.steps.codes=s->codes;params.n=(uint32_t)ox_numel(&s->first.result);
-params.to=oxi_vk_element_at(&s->first.result);
+d->steps.count=count;memset(&params,0,sizeof params);memset(&dispatch,0,sizeof dispatch);(void)oxi_vk_steps_blocks(s,&dispatch);
+d->steps.count=0;dispatch.special.steps.count=(uint32_t)count;dispatch.special.steps.codes=s->codes;
+params.n=(uint32_t)ox_numel(&s->first.result);params.to=oxi_vk_element_at(&s->first.result);
 if(s->kept)params.window=oxi_vk_element_at(&s->window.result);
-memcpy(params.at,s->at,2*(size_t)count*sizeof*params.at);oxi_vk_bind_open(&dispatch,0);
-dispatch.shader=OXI_VK_SHADER_steps;dispatch.params=&params;dispatch.param_bytes=sizeof params;
-oxi_vk_invocations(&dispatch,params.n);return oxi_vk_record(d,&dispatch);}
+memcpy(params.at,s->at,2*(size_t)count*sizeof*params.at);oxi_vk_bind_open(&dispatch,0);dispatch.shader=OXI_VK_SHADER_steps;
+dispatch.params=&params;dispatch.param_bytes=sizeof params;oxi_vk_invocations(&dispatch,params.n);return oxi_vk_record(d,&dispatch);}
 static bool oxi_vk_steps_use(const oxi_vk_steps*s,const oxi_vk_chunk*chunk){bool used=false;
 for(int i=0;i<2*s->count;i++)used=used||s->chunk[i]==chunk;
 return used;}
 static bool oxi_vk_steps_wait(const oxi_vk_device*d){const oxi_call*product=&d->product[0].call;
 if(d->held_products!=1||d->held_post||product->op!=OXI_OP_linear)return false;
 const ox_tensor*c=product->out[0];return c->ndim>0&&ox_numel(c)==c->shape[c->ndim-1];}
-static uint32_t oxi_vk_steps_own(const oxi_vk_steps*s,const ox_tensor*c,uint32_t*first){uint32_t own=0;
-for(int i=0;i<2*s->count;i++){if(s->chunk[i]!=oxi_vk_chunk_of(c))continue;
+static uint32_t oxi_vk_steps_own(const oxi_vk_steps*s,const ox_tensor*c,uint32_t*first){uint32_t own=0;for(int i=0;i<2*s->count;i++){
+if(s->chunk[i]!=oxi_vk_chunk_of(c))continue;
 if(own&&s->at[i]-oxi_vk_element_at(c)!=*first)return 0;
 *first=s->at[i]-oxi_vk_element_at(c);own|=1u<<i;}
 return own&&*first+ox_numel(&s->first.result)<=ox_numel(c)?own:0;}
 static bool oxi_vk_steps_clash(const oxi_vk_product_group*g,const oxi_vk_steps*s){
-const oxi_vk_chunk*to[2]={oxi_vk_chunk_of(&s->first.result),
-s->kept?oxi_vk_chunk_of(&s->window.result):NULL};
-const oxi_call*calls[2]={g->product[0],g->norm};
-const oxi_vk_chunk*normal=g->norm?oxi_vk_chunk_of(g->norm->out[0]):NULL;for(int i=0;i<2;i++){
-if(!to[i])continue;
+const oxi_vk_chunk*to[2]={oxi_vk_chunk_of(&s->first.result),s->kept?oxi_vk_chunk_of(&s->window.result):NULL};
+const oxi_call*calls[2]={g->product[0],g->norm};const oxi_vk_chunk*normal=g->norm?oxi_vk_chunk_of(g->norm->out[0]):NULL;
+for(int i=0;i<2;i++){if(!to[i])continue;
 if(to[i]==oxi_vk_chunk_of(g->product[0]->out[0])||to[i]==normal)return true;
 for(int k=0;k<2;k++)
 for(int j=0;calls[k]&&j<calls[k]->in_count;j++)
@@ -29261,34 +28507,29 @@ if(calls[k]->in[j]&&oxi_vk_chunk_of(calls[k]->in[j])==to[i])return true;}
 for(int i=0;normal&&i<2*s->count;i++)
 if(s->chunk[i]==normal)return true;
 return false;}
-static bool oxi_vk_product_steps(const oxi_vk_product_group*g,oxi_vk_product_params*params,
-oxi_vk_dispatch*dispatch){const oxi_vk_steps*s=g->steps;
-const ox_tensor*c=g->product[0]->out[0];const oxi_vk_dispatch before=*dispatch;
-oxi_vk_chunk*chunk[OXI_VK_STEPS_CHUNKS+1];
-uint32_t blocks[2]={0,0},first=0,own=oxi_vk_steps_own(s,c,&first);
+static bool oxi_vk_product_steps(const oxi_vk_product_group*g,oxi_vk_product_params*params,oxi_vk_dispatch*dispatch){
+const oxi_vk_steps*s=g->steps;const ox_tensor*c=g->product[0]->out[0];const oxi_vk_dispatch before=*dispatch;
+oxi_vk_chunk*chunk[OXI_VK_STEPS_CHUNKS+1];uint32_t blocks[2]={0,0},first=0,own=oxi_vk_steps_own(s,c,&first);
 if(!own||s->count<2||g->tail||!oxi_vk_is_plain_f32(c)||params->m!=1)return false;
 if(oxi_vk_steps_clash(g,s)||oxi_vk_needs_books(g->product[0]->in[1]->dtype))return false;
 oxi_vk_steps_chunks(s,chunk);for(int i=0;i<2*s->count;i++)
 if(own>>i&1)chunk[i]=NULL;
-chunk[OXI_VK_STEPS_CHUNKS]=oxi_vk_chunk_of(&s->first.result);
-if(!oxi_vk_bind_blocks(dispatch,chunk,OXI_VK_STEPS_CHUNKS+1,blocks)){*dispatch=before;
-return false;}
+chunk[OXI_VK_STEPS_CHUNKS]=oxi_vk_chunk_of(&s->first.result);if(!oxi_vk_bind_blocks(dispatch,chunk,OXI_VK_STEPS_CHUNKS+1,blocks)){
+*dispatch=before;return false;}
 oxi_vk_steps_write_window(s,dispatch);
 for(int i=0;i<dispatch->uses;i++)
 if(dispatch->use[i].chunk==chunk[OXI_VK_STEPS_CHUNKS])dispatch->use[i].writes=true;
 oxi_vk_product_few_specials*special=&dispatch->special.product_few;special->tail=OXI_VK_TAIL_STEPS;
 special->steps_count=(uint32_t)s->count;special->steps_codes=s->codes;special->steps_blocks=blocks[0];
-special->steps_more_blocks=blocks[1];special->steps_kept=s->kept;special->steps_own=own;
-params->steps_first=first;params->steps_n=(uint32_t)ox_numel(&s->first.result);
-params->steps_to=oxi_vk_element_at(&s->first.result);
+special->steps_more_blocks=blocks[1];special->steps_kept=s->kept;special->steps_own=own;params->steps_first=first;
+params->steps_n=(uint32_t)ox_numel(&s->first.result);params->steps_to=oxi_vk_element_at(&s->first.result);
 if(s->kept)params->window=oxi_vk_element_at(&s->window.result);
 memcpy(params->behind,s->at,2*(size_t)s->count*sizeof*s->at);return true;}
 /* >>vulkan/ops/rows/selective_scan.c */
 static bool oxi_vk_bind_selective(oxi_vk_dispatch*dispatch,const oxi_call*call,const oxi_vk_steps*steps){
 enum{OF_STEPS=OXI_VK_SCAN_MADE+1,CHUNKS=OF_STEPS+OXI_VK_STEPS_CHUNKS};
-oxi_vk_selective_scan_specials*special=&dispatch->special.selective_scan;oxi_vk_chunk*chunk[CHUNKS]={NULL};
-uint32_t blocks[3]={0,0,0};oxi_vk_bind(dispatch,0,call->out[0],true);
-for(int i=steps?OXI_VK_SCAN_STEP:0;i<OXI_VK_SCAN_OPERANDS;i++){if(!call->in[i])continue;
+oxi_vk_selective_scan_specials*special=&dispatch->special.selective_scan;oxi_vk_chunk*chunk[CHUNKS]={NULL};uint32_t blocks[3]={0,0,0};
+oxi_vk_bind(dispatch,0,call->out[0],true);for(int i=steps?OXI_VK_SCAN_STEP:0;i<OXI_VK_SCAN_OPERANDS;i++){if(!call->in[i])continue;
 chunk[i]=oxi_vk_chunk_of(call->in[i]);special->given|=1u<<i;}
 if(steps)oxi_vk_steps_chunks(steps,chunk+OF_STEPS);
 if(steps)chunk[OXI_VK_SCAN_MADE]=oxi_vk_chunk_of(&steps->first.result);
@@ -29296,13 +28537,11 @@ if(!oxi_vk_bind_blocks(dispatch,chunk,CHUNKS,blocks))return false;
 for(int i=0;steps&&i<dispatch->uses;i++)
 if(dispatch->use[i].chunk==chunk[OXI_VK_SCAN_MADE])dispatch->use[i].writes=true;
 if(steps)oxi_vk_steps_write_window(steps,dispatch);
-special->blocks=blocks[0];special->steps_blocks=blocks[1];special->steps_more_blocks=blocks[2];return true;
-}
-static int64_t oxi_vk_selective_held(const oxi_call*call){
-const int64_t parts=OXI_VK_THREADS/OXI_VK_SCAN_COLUMNS;
+special->blocks=blocks[0];special->steps_blocks=blocks[1];special->steps_more_blocks=blocks[2];return true;}
+static int64_t oxi_vk_selective_held(const oxi_call*call){const int64_t parts=OXI_VK_THREADS/OXI_VK_SCAN_COLUMNS;
 return(call->in[OXI_VK_SCAN_STATE]->shape[1]+parts-1)/parts;}
-static bool oxi_vk_can_selective(const oxi_call*call){oxi_vk_dispatch dispatch;
-memset(&dispatch,0,sizeof dispatch);for(int i=0;i<OXI_VK_SCAN_OPERANDS;i++)
+static bool oxi_vk_can_selective(const oxi_call*call){oxi_vk_dispatch dispatch;memset(&dispatch,0,sizeof dispatch);
+for(int i=0;i<OXI_VK_SCAN_OPERANDS;i++)
 if(call->in[i]&&(call->in[i]->dtype!=OX_F32||!oxi_vk_fits(call->in[i])))return false;
 return call->out[0]->dtype==OX_F32&&oxi_vk_fits(call->out[0])&&
 oxi_vk_selective_held(call)<=OXI_VK_SCAN_HELD&&oxi_vk_bind_selective(&dispatch,call,NULL);}
@@ -29312,13 +28551,12 @@ oxi_vk_element_at(t)==oxi_vk_element_at(result)+(uint64_t)at&&
 (t->shape[2]==1||t->stride[2]==1)&&(t->shape[0]==1||t->stride[0]==heads_apart);}
 static bool oxi_vk_scans_steps(const oxi_vk_device*d,const oxi_call*call){const oxi_vk_steps*s=&d->steps;
 const ox_tensor*u=call->in[OXI_VK_SCAN_U],*b=call->in[OXI_VK_SCAN_B],*c=call->in[OXI_VK_SCAN_C];
-const int64_t columns=u->shape[0]*u->shape[2],keys=b->shape[2];oxi_vk_dispatch dispatch;
-memset(&dispatch,0,sizeof dispatch);if(s->count<2||u->shape[1]!=1||ox_numel(call->out[0])==0)return false;
+const int64_t columns=u->shape[0]*u->shape[2],keys=b->shape[2];oxi_vk_dispatch dispatch;memset(&dispatch,0,sizeof dispatch);
+if(s->count<2||u->shape[1]!=1||ox_numel(call->out[0])==0)return false;
 if(ox_numel(&s->first.result)!=columns+2*keys||!oxi_vk_is_made(s,u,0,u->shape[2]))
 return false;
 const bool ordered=oxi_vk_is_made(s,b,columns,0)&&oxi_vk_is_made(s,c,columns+keys,0);
-const bool turned=oxi_vk_is_made(s,c,columns,0)&&oxi_vk_is_made(s,b,columns+keys,0);
-if(!ordered&&!turned)return false;
+const bool turned=oxi_vk_is_made(s,c,columns,0)&&oxi_vk_is_made(s,b,columns+keys,0);if(!ordered&&!turned)return false;
 const oxi_vk_chunk*made=oxi_vk_chunk_of(&s->first.result),*out=oxi_vk_chunk_of(call->out[0]);
 const oxi_vk_chunk*window=s->kept?oxi_vk_chunk_of(&s->window.result):NULL;
 for(int i=OXI_VK_SCAN_STEP;i<OXI_VK_SCAN_OPERANDS;i++)
@@ -29327,15 +28565,11 @@ return false;
 for(int i=0;i<2*s->count;i++)
 if(s->chunk[i]==out)return false;
 return made!=out&&window!=out&&oxi_vk_bind_selective(&dispatch,call,s);}
-static bool oxi_vk_scans_product(const oxi_vk_device*d,const oxi_call*call){
-const oxi_call*product=&d->product[0].call;
-const ox_tensor*step=call->in[OXI_VK_SCAN_STEP],*u=call->in[OXI_VK_SCAN_U];
-const ox_tensor*out=call->out[0],*made=product->out[0];
-if(d->held_products!=1||product->op!=OXI_OP_linear||product->attr.activation.activation||
-d->held_norm||d->held_post||ox_numel(out)==0)
+static bool oxi_vk_scans_product(const oxi_vk_device*d,const oxi_call*call){const oxi_call*product=&d->product[0].call;
+const ox_tensor*step=call->in[OXI_VK_SCAN_STEP],*u=call->in[OXI_VK_SCAN_U];const ox_tensor*out=call->out[0],*made=product->out[0];
+if(d->held_products!=1||product->op!=OXI_OP_linear||product->attr.activation.activation||d->held_norm||d->held_post||ox_numel(out)==0)
 return false;
-if(u->shape[0]!=1||u->shape[1]!=1||ox_numel(made)!=u->shape[2]||
-oxi_vk_chunk_of(step)!=oxi_vk_chunk_of(made)||
+if(u->shape[0]!=1||u->shape[1]!=1||ox_numel(made)!=u->shape[2]||oxi_vk_chunk_of(step)!=oxi_vk_chunk_of(made)||
 oxi_vk_element_at(step)!=oxi_vk_element_at(made)||step->stride[2]!=1||step->shape[2]==1)
 return false;
 for(int i=0;i<OXI_VK_SCAN_OPERANDS;i++)
@@ -29343,59 +28577,46 @@ if(i!=OXI_VK_SCAN_STEP&&call->in[i]&&oxi_vk_chunk_of(call->in[i])==oxi_vk_chunk_
 return false;
 for(int i=0;i<product->in_count;i++)
 if(product->in[i]&&oxi_vk_chunk_of(product->in[i])==oxi_vk_chunk_of(out))return false;
-const oxi_vk_product p=oxi_vk_product_of(product,NULL);
-return oxi_vk_chunk_of(made)!=oxi_vk_chunk_of(out)&&p.form.k%4==0&&
-p.form.k<=OXI_VK_SCAN_INNER&&p.form.row[2]==1&&p.form.alpha==1&&
-p.form.column[1]==1&&oxi_vk_is_plain_f32(product->in[0])&&!oxi_vk_needs_books(p.form.t[2]->dtype);}
-static bool oxi_vk_scan_multiplies(const oxi_call*call,oxi_vk_selective_scan_params*params,
-oxi_vk_dispatch*dispatch){const oxi_vk_product p=oxi_vk_product_of(call,NULL);
-oxi_vk_selective_scan_specials*special=&dispatch->special.selective_scan;
-const oxi_vk_block*weights=oxi_vk_chunk_of(p.form.t[2])->block;
-oxi_vk_chunk*chunk[3]={oxi_vk_chunk_of(p.form.t[1]),p.form.bias?oxi_vk_chunk_of(p.form.bias):NULL,
-oxi_vk_chunk_of(p.form.t[0])};
-oxi_vk_product_params all;uint32_t blocks=0;
-if(dispatch->use[5].chunk&&dispatch->use[5].chunk->block!=weights)return false;
+const oxi_vk_product p=oxi_vk_product_of(product,NULL);return oxi_vk_chunk_of(made)!=oxi_vk_chunk_of(out)&&p.form.k%4==0&&
+p.form.k<=OXI_VK_SCAN_INNER&&p.form.row[2]==1&&p.form.alpha==1&&p.form.column[1]==1&&oxi_vk_is_plain_f32(product->in[0])&&
+!oxi_vk_needs_books(p.form.t[2]->dtype);}
+static bool oxi_vk_scan_multiplies(const oxi_call*call,oxi_vk_selective_scan_params*params,oxi_vk_dispatch*dispatch){
+const oxi_vk_product p=oxi_vk_product_of(call,NULL);oxi_vk_selective_scan_specials*special=&dispatch->special.selective_scan;
+const oxi_vk_block*weights=oxi_vk_chunk_of(p.form.t[2])->block;oxi_vk_chunk*chunk[3]={oxi_vk_chunk_of(p.form.t[1]),
+p.form.bias?oxi_vk_chunk_of(p.form.bias):NULL,oxi_vk_chunk_of(p.form.t[0])};
+oxi_vk_product_params all;uint32_t blocks=0;if(dispatch->use[5].chunk&&dispatch->use[5].chunk->block!=weights)return false;
 if(dispatch->use[5].chunk)dispatch->use[dispatch->uses++].chunk=oxi_vk_chunk_of(p.form.t[2]);
 else dispatch->use[5].chunk=oxi_vk_chunk_of(p.form.t[2]);
 if(!oxi_vk_bind_blocks(dispatch,chunk,3,&blocks))return false;
 for(int i=0;i<dispatch->uses;i++)
 if(dispatch->use[i].chunk==chunk[2])dispatch->use[i].writes=true;
 oxi_vk_product_params_of(&p,&all);special->weights_type=(uint32_t)p.form.t[2]->dtype;special->inner=all.k;
-special->biased=p.form.bias!=NULL;special->product_blocks=blocks;params->row_at=all.at[1];
-params->weights_at=all.at[2];params->column_apart=all.column[2];params->bias_at=all.bias_at;
-params->step_to=all.at[0];return true;}
-static void oxi_vk_tell_steps(oxi_vk_selective_scan_specials*special,oxi_vk_selective_scan_params*params,
-const oxi_vk_steps*steps){
+special->biased=p.form.bias!=NULL;special->product_blocks=blocks;params->row_at=all.at[1];params->weights_at=all.at[2];
+params->column_apart=all.column[2];params->bias_at=all.bias_at;params->step_to=all.at[0];return true;}
+static void oxi_vk_tell_steps(oxi_vk_selective_scan_specials*special,oxi_vk_selective_scan_params*params,const oxi_vk_steps*steps){
 const uint32_t first=oxi_vk_element_at(&steps->first.result)+params->heads*params->values;special->made=1;
-special->steps_count=(uint32_t)steps->count;special->steps_codes=steps->codes;
-special->steps_kept=steps->kept;if(steps->kept)params->window=oxi_vk_element_at(&steps->window.result);
-params->steps_to=oxi_vk_element_at(&steps->first.result);
-params->steps_b=params->operand[OXI_VK_SCAN_B][0]-first;
-params->steps_c=params->operand[OXI_VK_SCAN_C][0]-first;
-memcpy(params->steps_at,steps->at,2*(size_t)steps->count*sizeof*steps->at);}
-static ox_status oxi_vk_selective(oxi_vk_device*d,const oxi_call*call,const oxi_vk_steps*steps,
-const oxi_call*product){const ox_tensor*out=call->out[0],*rate=call->in[OXI_VK_SCAN_RATE];
-oxi_vk_selective_scan_params params;oxi_vk_dispatch dispatch;if(ox_numel(out)==0)return OX_OK;
+special->steps_count=(uint32_t)steps->count;special->steps_codes=steps->codes;special->steps_kept=steps->kept;
+if(steps->kept)params->window=oxi_vk_element_at(&steps->window.result);
+params->steps_to=oxi_vk_element_at(&steps->first.result);params->steps_b=params->operand[OXI_VK_SCAN_B][0]-first;
+params->steps_c=params->operand[OXI_VK_SCAN_C][0]-first;memcpy(params->steps_at,steps->at,2*(size_t)steps->count*sizeof*steps->at);}
+static ox_status oxi_vk_selective(oxi_vk_device*d,const oxi_call*call,const oxi_vk_steps*steps,const oxi_call*product){
+const ox_tensor*out=call->out[0],*rate=call->in[OXI_VK_SCAN_RATE];oxi_vk_selective_scan_params params;oxi_vk_dispatch dispatch;
+if(ox_numel(out)==0)return OX_OK;
 memset(&params,0,sizeof params);memset(&dispatch,0,sizeof dispatch);params.heads=(uint32_t)out->shape[0];
-params.length=(uint32_t)call->in[OXI_VK_SCAN_U]->shape[1];
-params.keys=(uint32_t)call->in[OXI_VK_SCAN_STATE]->shape[1];params.values=(uint32_t)out->shape[2];
-for(int i=0;i<OXI_VK_SCAN_OPERANDS;i++){const ox_tensor*t=call->in[i];
+params.length=(uint32_t)call->in[OXI_VK_SCAN_U]->shape[1];params.keys=(uint32_t)call->in[OXI_VK_SCAN_STATE]->shape[1];
+params.values=(uint32_t)out->shape[2];for(int i=0;i<OXI_VK_SCAN_OPERANDS;i++){const ox_tensor*t=call->in[i];
 if(!t)continue;
-params.operand[i][0]=oxi_vk_element_at(t);
-for(int k=0;k<3;k++)params.operand[i][k+1]=t->shape[k]==1?0:(uint32_t)t->stride[k];}
-params.out_at=oxi_vk_element_at(out);params.out_head=(uint32_t)out->stride[0];
-params.out_row=(uint32_t)out->stride[1];params.out_column=(uint32_t)out->stride[2];
-(void)oxi_vk_bind_selective(&dispatch,call,steps);const oxi_vk_dispatch alone=dispatch;
-if(product&&!oxi_vk_scan_multiplies(product,&params,&dispatch)){
-ox_status status=oxi_vk_product_run(d,product);if(status!=OX_OK)return status;
+params.operand[i][0]=oxi_vk_element_at(t);for(int k=0;k<3;k++)params.operand[i][k+1]=t->shape[k]==1?0:(uint32_t)t->stride[k];}
+params.out_at=oxi_vk_element_at(out);params.out_head=(uint32_t)out->stride[0];params.out_row=(uint32_t)out->stride[1];
+params.out_column=(uint32_t)out->stride[2];(void)oxi_vk_bind_selective(&dispatch,call,steps);const oxi_vk_dispatch alone=dispatch;
+if(product&&!oxi_vk_scan_multiplies(product,&params,&dispatch)){ox_status status=oxi_vk_product_run(d,product);
+if(status!=OX_OK)return status;
 dispatch=alone;}
 oxi_vk_bind_open(&dispatch,0);oxi_vk_selective_scan_specials*special=&dispatch.special.selective_scan;
-const int64_t held=oxi_vk_selective_held(call);special->held=held>0?(uint32_t)held:1;
-special->same=rate->shape[1]==1&&rate->shape[2]==1;special->softplus=call->attr.scan.softplus;
-special->hold=call->attr.scan.hold;if(steps)oxi_vk_tell_steps(special,&params,steps);
+const int64_t held=oxi_vk_selective_held(call);special->held=held>0?(uint32_t)held:1;special->same=rate->shape[1]==1&&rate->shape[2]==1;
+special->softplus=call->attr.scan.softplus;special->hold=call->attr.scan.hold;if(steps)oxi_vk_tell_steps(special,&params,steps);
 dispatch.shader=OXI_VK_SHADER_selective_scan;dispatch.params=&params;dispatch.param_bytes=sizeof params;
-const uint64_t columns=OXI_VK_SCAN_COLUMNS;
-oxi_vk_groups(&dispatch,params.heads*((params.values+columns-1)/columns));
+const uint64_t columns=OXI_VK_SCAN_COLUMNS;oxi_vk_groups(&dispatch,params.heads*((params.values+columns-1)/columns));
 return oxi_vk_record(d,&dispatch);}
 /* >>vulkan/ops/rows/linear_attention.c */
 static bool oxi_vk_can_recurrence(const oxi_vk_device*d,const oxi_call*call){(void)d;
@@ -29406,35 +28627,30 @@ if(call->in[i]->dtype!=OX_F32||!oxi_vk_fits(call->in[i]))return false;
 return true;}
 static ox_status oxi_vk_recurrence(oxi_vk_device*d,const oxi_call*call){
 if(call->op==OXI_OP_selective_scan)return oxi_vk_selective(d,call,NULL,NULL);
-static const int operand[4]={0,1,2,4};const ox_tensor*decay=call->in[3],*out=call->out[0];
-oxi_vk_linear_attention_params params;oxi_vk_dispatch dispatch;if(ox_numel(out)==0)return OX_OK;
-memset(&params,0,sizeof params);params.heads=(uint32_t)out->shape[0];
-params.length=(uint32_t)call->in[0]->shape[1];params.keys=(uint32_t)call->in[4]->shape[1];
-params.values=(uint32_t)out->shape[2];for(int i=0;i<4;i++){const ox_tensor*t=call->in[operand[i]];
-params.at[i]=oxi_vk_element_at(t);params.head[i]=(uint32_t)t->stride[0];
+static const int operand[4]={0,1,2,4};const ox_tensor*decay=call->in[3],*out=call->out[0];oxi_vk_linear_attention_params params;
+oxi_vk_dispatch dispatch;if(ox_numel(out)==0)return OX_OK;
+memset(&params,0,sizeof params);params.heads=(uint32_t)out->shape[0];params.length=(uint32_t)call->in[0]->shape[1];
+params.keys=(uint32_t)call->in[4]->shape[1];params.values=(uint32_t)out->shape[2];for(int i=0;i<4;i++){
+const ox_tensor*t=call->in[operand[i]];params.at[i]=oxi_vk_element_at(t);params.head[i]=(uint32_t)t->stride[0];
 params.row[i]=(uint32_t)t->stride[1];params.column[i]=(uint32_t)t->stride[2];}
 params.decay_at=oxi_vk_element_at(decay);for(int i=0;i<decay->ndim;i++)
 params.decay[i]=i==2&&decay->shape[2]==1?0:(uint32_t)decay->stride[i];
-params.out_at=oxi_vk_element_at(out);params.out_head=(uint32_t)out->stride[0];
-params.out_row=(uint32_t)out->stride[1];params.out_column=(uint32_t)out->stride[2];
-memset(&dispatch,0,sizeof dispatch);oxi_vk_bind(&dispatch,0,out,true);
+params.out_at=oxi_vk_element_at(out);params.out_head=(uint32_t)out->stride[0];params.out_row=(uint32_t)out->stride[1];
+params.out_column=(uint32_t)out->stride[2];memset(&dispatch,0,sizeof dispatch);oxi_vk_bind(&dispatch,0,out,true);
 for(int i=0;i<5;i++)oxi_vk_bind(&dispatch,i+1,call->in[i],false);
 dispatch.shader=OXI_VK_SHADER_linear_attention;dispatch.params=&params;dispatch.param_bytes=sizeof params;
-const uint64_t columns=OXI_VK_RECURRENCE_COLUMNS;
-oxi_vk_groups(&dispatch,params.heads*((params.values+columns-1)/columns));
+const uint64_t columns=OXI_VK_RECURRENCE_COLUMNS;oxi_vk_groups(&dispatch,params.heads*((params.values+columns-1)/columns));
 return oxi_vk_record(d,&dispatch);}
 /* >>vulkan/ops/rows/attention_turned.c */
-enum{OXI_VK_TURNED_DEPTH=256};typedef struct oxi_vk_turned_group{const ox_tensor*query;
-const oxi_call*rope[2],*norm[2];const oxi_call*keep[2];}oxi_vk_turned_group;
-static ox_tensor oxi_vk_turned_raw(const oxi_vk_turned_group*g,int side){
+enum{OXI_VK_TURNED_DEPTH=256};typedef struct oxi_vk_turned_group{const ox_tensor*query;const oxi_call*rope[2],*norm[2];
+const oxi_call*keep[2];}oxi_vk_turned_group;static ox_tensor oxi_vk_turned_raw(const oxi_vk_turned_group*g,int side){
 if(side==0&&!g->rope[0])return*g->query;
 ox_tensor raw=side<2&&g->rope[side]?*g->rope[side]->in[0]:*g->keep[side-1]->in[0];
 if(side<2&&g->norm[side])raw.storage=g->norm[side]->in[0]->storage;
 if(side<2&&g->norm[side])raw.offset=g->norm[side]->in[0]->offset;
 return raw;}
 static bool oxi_vk_is_row_of_heads(const ox_tensor*t,int64_t heads,int64_t size){
-return t->dtype==OX_F32&&t->ndim==3&&t->shape[0]==heads&&t->shape[1]==1&&
-t->shape[2]==size&&(t->stride[2]==1||size==1)&&oxi_vk_fits(t);}
+return t->dtype==OX_F32&&t->ndim==3&&t->shape[0]==heads&&t->shape[1]==1&&t->shape[2]==size&&(t->stride[2]==1||size==1)&&oxi_vk_fits(t);}
 static int64_t oxi_vk_row_of_cache(const ox_tensor*cache,const ox_tensor*row){
 const int64_t step=cache->stride[1],from=row->offset-cache->offset;
 if(oxi_vk_chunk_of(cache)!=oxi_vk_chunk_of(row)||cache->dtype!=row->dtype)return-1;
@@ -29443,8 +28659,7 @@ return-1;
 if((row->stride[0]!=cache->stride[0]&&row->shape[0]>1)||row->stride[2]!=1)return-1;
 if(step<=0||from<0||from%step!=0||from/step>=cache->shape[1])return-1;
 return from/step;}
-static bool oxi_vk_turn_alike(const oxi_vk_turned_group*g){const oxi_call*q=g->rope[0],*k=g->rope[1];
-if(!q||!k)return!q&&!k;
+static bool oxi_vk_turn_alike(const oxi_vk_turned_group*g){const oxi_call*q=g->rope[0],*k=g->rope[1];if(!q||!k)return!q&&!k;
 const ox_tensor*positions=q->in[1],*factors=q->in[2];
 if(!positions||!k->in[1]||!oxi_vk_same_memory(positions,k->in[1])||ox_numel(positions)!=1)
 return false;
@@ -29452,41 +28667,36 @@ if(!factors!=!k->in[2]||(factors&&!oxi_vk_same_memory(factors,k->in[2])))return 
 if(!g->norm[0]!=!g->norm[1])return false;
 if(g->norm[0]&&g->norm[0]->attr.norm.eps!=g->norm[1]->attr.norm.eps)return false;
 return q->attr.rope.base==k->attr.rope.base&&q->attr.rope.scale==k->attr.rope.scale&&
-q->attr.rope.magnitude==k->attr.rope.magnitude&&q->attr.rope.dims==k->attr.rope.dims&&
-q->attr.rope.interleaved==k->attr.rope.interleaved;}
-static int oxi_vk_turned_written(const oxi_vk_turned_group*g,const ox_tensor**out){int count=0;
-for(int i=0;i<2;i++)
+q->attr.rope.magnitude==k->attr.rope.magnitude&&q->attr.rope.dims==k->attr.rope.dims&&q->attr.rope.interleaved==k->attr.rope.interleaved;
+}
+static int oxi_vk_turned_written(const oxi_vk_turned_group*g,const ox_tensor**out){int count=0;for(int i=0;i<2;i++)
 if(g->rope[i])out[count++]=g->rope[i]->out[0];
 for(int i=0;i<2;i++)
 if(g->norm[i])out[count++]=g->norm[i]->out[0];
 return count;}
 static oxi_vk_turns oxi_vk_turns_for(oxi_vk_device*d,const oxi_call*rope){oxi_vk_turns t;
-memset(&t,0,sizeof t);t.base=rope->attr.rope.base;t.scale=rope->attr.rope.scale;
-t.magnitude=rope->attr.rope.magnitude;t.dims=rope->attr.rope.dims;t.dtype=rope->in[1]->dtype;
-for(int i=0;i<2;i++){const ox_tensor*of=rope->in[1 +i];
+memset(&t,0,sizeof t);t.base=rope->attr.rope.base;t.scale=rope->attr.rope.scale;t.magnitude=rope->attr.rope.magnitude;
+t.dims=rope->attr.rope.dims;t.dtype=rope->in[1]->dtype;for(int i=0;i<2;i++){const ox_tensor*of=rope->in[1 +i];
 if(!of)continue;
-oxi_vk_chunk*chunk=oxi_vk_chunk_of(of);t.of[i]=chunk;t.at[i]=oxi_vk_byte_at(of);
-t.written[i]=oxi_vk_epochs_of(d,chunk)->written;t.carried[i]=chunk->carried[OXI_VK_UP];}
+oxi_vk_chunk*chunk=oxi_vk_chunk_of(of);t.of[i]=chunk;t.at[i]=oxi_vk_byte_at(of);t.written[i]=oxi_vk_epochs_of(d,chunk)->written;
+t.carried[i]=chunk->carried[OXI_VK_UP];}
 return t;}
 static bool oxi_vk_turns_alike(const oxi_vk_turns*a,const oxi_vk_turns*b){
-return a->base==b->base&&a->scale==b->scale&&a->magnitude==b->magnitude&&a->dims==b->dims&&
-a->of[1]==b->of[1]&&a->at[1]==b->at[1];}
-static bool oxi_vk_turns_hold(const oxi_vk_turns*a,const oxi_vk_turns*b){
-bool same=oxi_vk_turns_alike(a,b)&&a->dtype==b->dtype;for(int i=0;i<2&&same;i++)
+return a->base==b->base&&a->scale==b->scale&&a->magnitude==b->magnitude&&a->dims==b->dims&&a->of[1]==b->of[1]&&a->at[1]==b->at[1];}
+static bool oxi_vk_turns_hold(const oxi_vk_turns*a,const oxi_vk_turns*b){bool same=oxi_vk_turns_alike(a,b)&&a->dtype==b->dtype;
+for(int i=0;i<2&&same;i++)
 same=a->of[i]==b->of[i]&&a->at[i]==b->at[i]&&a->written[i]==b->written[i]&&
 a->carried[i]==b->carried[i]&&!(b->of[i]&&b->of[i]->block->lent);
 return same;}
-static ox_status oxi_vk_turns_make(oxi_vk_device*d,const oxi_call*rope,oxi_vk_chunk*frequencies,
-oxi_vk_chunk*to){const int64_t shape[3]={1,1,rope->attr.rope.dims};
-ox_tensor x,out,*in[3]={&x,rope->in[1],rope->in[2]};ox_storage storage[2];oxi_call call=*rope;
-memset(storage,0,sizeof storage);storage[0].data=frequencies;storage[1].data=to;
-storage[0].device=storage[1].device=&d->base;oxi_meta(&x,OX_F32,3,shape);oxi_meta(&out,OX_F32,3,shape);
-x.storage=&storage[0];x.offset=rope->attr.rope.dims;out.storage=&storage[1];call.in=in;call.out[0]=&out;
-call.attr.rope.interleaved=true;return oxi_vk_rope(d,&call,NULL,NULL);}
+static ox_status oxi_vk_turns_make(oxi_vk_device*d,const oxi_call*rope,oxi_vk_chunk*frequencies,oxi_vk_chunk*to){
+const int64_t shape[3]={1,1,rope->attr.rope.dims};ox_tensor x,out,*in[3]={&x,rope->in[1],rope->in[2]};ox_storage storage[2];
+oxi_call call=*rope;memset(storage,0,sizeof storage);storage[0].data=frequencies;storage[1].data=to;
+storage[0].device=storage[1].device=&d->base;oxi_meta(&x,OX_F32,3,shape);oxi_meta(&out,OX_F32,3,shape);x.storage=&storage[0];
+x.offset=rope->attr.rope.dims;out.storage=&storage[1];call.in=in;call.out[0]=&out;call.attr.rope.interleaved=true;
+return oxi_vk_rope(d,&call,NULL,NULL);}
 static oxi_vk_turns*oxi_vk_turns_row(oxi_vk_device*d,const oxi_vk_turns*own){int at=0;
 while(at<OXI_VK_FREQUENCIES-1&&d->turns[at].chunk&&!oxi_vk_turns_alike(&d->turns[at],own))at++;
-const oxi_vk_turns row=d->turns[at];memmove(&d->turns[1],&d->turns[0],(size_t)at*sizeof row);
-d->turns[0]=row;return&d->turns[0];}
+const oxi_vk_turns row=d->turns[at];memmove(&d->turns[1],&d->turns[0],(size_t)at*sizeof row);d->turns[0]=row;return&d->turns[0];}
 static ox_status oxi_vk_turns_of(oxi_vk_device*d,const oxi_call*rope,oxi_vk_chunk**out){
 oxi_vk_turns own=oxi_vk_turns_for(d,rope),*row=oxi_vk_turns_row(d,&own);
 oxi_vk_chunk*frequencies=NULL;*out=row->chunk;if(row->chunk&&oxi_vk_turns_hold(row,&own))return OX_OK;
@@ -29498,15 +28708,14 @@ own.chunk=oxi_vk_chunk_alloc(d,(uint64_t)own.dims*sizeof(float));
 if(status==OX_OK)status=oxi_vk_turns_make(d,rope,frequencies,own.chunk);
 if(status!=OX_OK)row->of[0]=NULL;
 *out=own.chunk;return status;}
-static int oxi_vk_turned_small(const oxi_vk_turned_group*g,const oxi_vk_chunk*turns,const ox_tensor**out){
-int count=0;for(int i=0;i<2;i++)
+static int oxi_vk_turned_small(const oxi_vk_turned_group*g,const oxi_vk_chunk*turns,const ox_tensor**out){int count=0;
+for(int i=0;i<2;i++)
 if(g->norm[i])out[count++]=g->norm[i]->in[1];
 for(int i=0;i<count;i++)
 if(oxi_vk_chunk_of(out[i])->block!=turns->block)return-1;
 return count;}
-static bool oxi_vk_turned_apart(const oxi_vk_turned_group*g,const oxi_call*call){
-const ox_tensor*written[5],*out=call->out[0];ox_tensor raw[3];
-for(int i=0;i<3;i++)raw[i]=oxi_vk_turned_raw(g,i);
+static bool oxi_vk_turned_apart(const oxi_vk_turned_group*g,const oxi_call*call){const ox_tensor*written[5],*out=call->out[0];
+ox_tensor raw[3];for(int i=0;i<3;i++)raw[i]=oxi_vk_turned_raw(g,i);
 int count=oxi_vk_turned_written(g,written);written[count++]=out;for(int i=0;i<count;i++){
 if(!oxi_vk_same_block(written[i],out))return false;
 for(int k=0;k<i;k++)
@@ -29533,18 +28742,15 @@ oxi_vk_attention_params_of(call,&p);if(!oxi_vk_attention_is_few(call,&p))return 
 for(int i=0;i<3;i++){const ox_tensor raw=oxi_vk_turned_raw(g,i);
 if(!oxi_vk_is_row_of_heads(&raw,i?kept:heads,i<2?size:depth))return false;}
 if(g->rope[0]&&(g->rope[0]->attr.rope.dims>size||!oxi_vk_same_memory(q,g->rope[0]->out[0])||
-!oxi_vk_is_row_of_heads(g->rope[1]->out[0],kept,size)||
-!oxi_vk_is_row_of_heads(g->rope[0]->out[0],heads,size)))
+!oxi_vk_is_row_of_heads(g->rope[1]->out[0],kept,size)||!oxi_vk_is_row_of_heads(g->rope[0]->out[0],heads,size)))
 return false;
 const int64_t row=oxi_vk_row_of_cache(k,g->keep[0]->out[0]);
 const int64_t start=call->attr.attention.query_start,window=call->attr.attention.window;
 const bool seen=(!call->attr.attention.causal||row<=start)&&(!window||row+window>start);
 return row>=0&&seen&&row==oxi_vk_row_of_cache(v,g->keep[1]->out[0])&&oxi_vk_turned_apart(g,call);}
-static void oxi_vk_turned_params(const oxi_vk_turned_group*g,const oxi_call*call,
-const oxi_vk_chunk*turns,oxi_vk_attention_params*p){
-p->newest=(uint32_t)oxi_vk_row_of_cache(call->in[1],g->keep[0]->out[0]);
-p->pairs=turns?(uint32_t)(g->rope[0]->attr.rope.dims/2):0;p->turns=turns?(uint32_t)(turns->offset/4):0;
-for(int i=0;i<3;i++){const ox_tensor raw=oxi_vk_turned_raw(g,i);
+static void oxi_vk_turned_params(const oxi_vk_turned_group*g,const oxi_call*call,const oxi_vk_chunk*turns,oxi_vk_attention_params*p){
+p->newest=(uint32_t)oxi_vk_row_of_cache(call->in[1],g->keep[0]->out[0]);p->pairs=turns?(uint32_t)(g->rope[0]->attr.rope.dims/2):0;
+p->turns=turns?(uint32_t)(turns->offset/4):0;for(int i=0;i<3;i++){const ox_tensor raw=oxi_vk_turned_raw(g,i);
 p->raw_at[i]=oxi_vk_element_at(&raw);p->raw_head[i]=(uint32_t)raw.stride[0];}
 for(int i=0;i<2&&turns;i++){const ox_tensor*out=g->rope[i]->out[0];
 p->turned_at[i]=oxi_vk_element_at(out);p->turned_head[i]=(uint32_t)out->stride[0];if(!g->norm[i])continue;
@@ -29552,8 +28758,7 @@ p->weight_at[i]=oxi_vk_element_at(g->norm[i]->in[1]);p->normal_at[i]=oxi_vk_elem
 p->normal_head[i]=(uint32_t)out->shape[2];p->epsilon=oxi_vk_float_bits(g->norm[i]->attr.norm.eps);}}
 static void oxi_vk_turned_bind(const oxi_vk_turned_group*g,oxi_vk_chunk*turns,
 const ox_tensor*const*small,int small_count,oxi_vk_dispatch*dispatch){const ox_tensor*written[4];
-ox_tensor raw[3];int more=OXI_VK_BINDINGS;
-oxi_vk_attention_row_specials*special=&dispatch->special.attention_row;
+ox_tensor raw[3];int more=OXI_VK_BINDINGS;oxi_vk_attention_row_specials*special=&dispatch->special.attention_row;
 for(int i=0;i<3;i++)raw[i]=oxi_vk_turned_raw(g,i);
 oxi_vk_bind(dispatch,1,&raw[0],false);if(turns)dispatch->use[4].chunk=turns;
 for(int i=1;i<3;i++)oxi_vk_bind(dispatch,more++,&raw[i],false);
@@ -29561,80 +28766,64 @@ for(int i=0;i<small_count;i++)oxi_vk_bind(dispatch,more++,small[i],false);
 for(int i=0;i<2;i++)oxi_vk_bind(dispatch,more++,g->keep[i]->out[0],true);
 for(int i=oxi_vk_turned_written(g,written);i-- >0;)
 oxi_vk_bind(dispatch,more++,written[i],true);
-special->turns=turns?1:2;special->interleaved=turns&&g->rope[0]->attr.rope.interleaved;
-special->norm=g->norm[0]!=NULL;}
-static ox_status oxi_vk_attention_turned(oxi_vk_device*d,const oxi_vk_turned_group*g,const oxi_call*call,
-bool*done){const ox_tensor*small[2];
-oxi_vk_attention_params p;oxi_vk_dispatch dispatch;oxi_vk_chunk*turns=NULL;*done=false;
+special->turns=turns?1:2;special->interleaved=turns&&g->rope[0]->attr.rope.interleaved;special->norm=g->norm[0]!=NULL;}
+static ox_status oxi_vk_attention_turned(oxi_vk_device*d,const oxi_vk_turned_group*g,const oxi_call*call,bool*done){
+const ox_tensor*small[2];oxi_vk_attention_params p;oxi_vk_dispatch dispatch;oxi_vk_chunk*turns=NULL;*done=false;
 ox_status status=g->rope[0]?oxi_vk_turns_of(d,g->rope[0],&turns):OX_OK;
-const int count=status==OX_OK?oxi_vk_turned_small(g,turns,small):-1;
-if(status!=OX_OK||count<0)return status;
+const int count=status==OX_OK?oxi_vk_turned_small(g,turns,small):-1;if(status!=OX_OK||count<0)return status;
 *done=true;
-oxi_vk_attention_params_of(call,&p);oxi_vk_attention_begin(call,&p,&dispatch);
-oxi_vk_turned_params(g,call,turns,&p);oxi_vk_turned_bind(g,turns,small,count,&dispatch);
-return oxi_vk_attention_few(d,&dispatch,&p);}
+oxi_vk_attention_params_of(call,&p);oxi_vk_attention_begin(call,&p,&dispatch);oxi_vk_turned_params(g,call,turns,&p);
+oxi_vk_turned_bind(g,turns,small,count,&dispatch);return oxi_vk_attention_few(d,&dispatch,&p);}
 /* >>vulkan/ops/back/rows_back.c */
-enum{OXI_VK_BACK_HELD=8,OXI_VK_BACK_GROUPS=256};
-static uint32_t oxi_vk_rows_back_lanes(const oxi_vk_device*d,const oxi_vk_lines*l,
+enum{OXI_VK_BACK_HELD=8,OXI_VK_BACK_GROUPS=256};static uint32_t oxi_vk_rows_back_lanes(const oxi_vk_device*d,const oxi_vk_lines*l,
 const oxi_vk_line_operand*o,uint32_t*held){bool software=oxi_vk_is_software(d);
-uint32_t n=l->params.length,quads=(n+3)/4,threads=oxi_vk_threads(OXI_VK_SHADER_rows_back);
-uint32_t lanes=quads>64||software?threads:32;*held=0;
-if(n%4!=0||quads>(software?1:OXI_VK_BACK_HELD)*lanes||!oxi_vk_lines_quads(l,o,0,4))
+uint32_t n=l->params.length,quads=(n+3)/4,threads=oxi_vk_threads(OXI_VK_SHADER_rows_back);uint32_t lanes=quads>64||software?threads:32;
+*held=0;if(n%4!=0||quads>(software?1:OXI_VK_BACK_HELD)*lanes||!oxi_vk_lines_quads(l,o,0,4))
 return threads;
 *held=(quads+lanes-1)/lanes;if(*held>2)*held+=*held%2;
 return lanes;}
 static uint32_t oxi_vk_rows_back_kind(oxi_op op){return op==OXI_OP_softmax_back?OXI_VK_SOFTMAX
 :op==OXI_OP_log_softmax_back?OXI_VK_LOG_SOFTMAX:op==OXI_OP_layer_norm_back?OXI_VK_LAYER:OXI_VK_RMS;}
 static void oxi_vk_rows_back_cut(const oxi_call*call,oxi_vk_line_operand*o,oxi_vk_lines*l){
-const ox_tensor*x=call->in[1],*weight=call->in_count>2?call->in[2]:NULL;
-bool norm=oxi_vk_rows_back_kind(call->op)>OXI_VK_LOG_SOFTMAX;
+const ox_tensor*x=call->in[1],*weight=call->in_count>2?call->in[2]:NULL;bool norm=oxi_vk_rows_back_kind(call->op)>OXI_VK_LOG_SOFTMAX;
 int last=norm?(int)call->attr.norm.last_dims:0;uint32_t dims=norm?0:1u<<call->attr.along.dim;
 for(int i=x->ndim-last;i<x->ndim;i++)dims|=1u<<i;
 oxi_vk_line_operand_of(&o[0],call->out[0],x->ndim);oxi_vk_line_operand_of(&o[1],call->in[0],x->ndim);
-oxi_vk_line_operand_of(&o[2],x,x->ndim);oxi_vk_line_operand_of(&o[3],weight,0);
-for(int i=x->ndim-last;weight&&i<x->ndim;i++)
+oxi_vk_line_operand_of(&o[2],x,x->ndim);oxi_vk_line_operand_of(&o[3],weight,0);for(int i=x->ndim-last;weight&&i<x->ndim;i++)
 o[3].stride[i]=weight->stride[i-(x->ndim-last)];
-oxi_vk_lines_cut(l,x->ndim,x->shape,dims,true,o,4);
-l->params.f[0]=oxi_vk_float_bits(norm?call->attr.norm.eps:0);}
-static bool oxi_vk_rows_back_packs(const oxi_vk_lines*l,ox_dtype dtype){
-uint32_t width=oxi_vk_width(dtype),each=4u>>width;
+oxi_vk_lines_cut(l,x->ndim,x->shape,dims,true,o,4);l->params.f[0]=oxi_vk_float_bits(norm?call->attr.norm.eps:0);}
+static bool oxi_vk_rows_back_packs(const oxi_vk_lines*l,ox_dtype dtype){uint32_t width=oxi_vk_width(dtype),each=4u>>width;
 bool packed=width<2&&oxi_walk_flat(&l->line,0)&&l->params.length%each==0&&l->params.at[0]%each==0;
 for(uint32_t e=0;e<l->params.kept_dims;e++)
 packed=packed&&l->params.kept_stride[e][0]%each==0;
 return packed||width==2;}
-static ox_status oxi_vk_rows_back_join(oxi_vk_device*d,const oxi_call*call,const oxi_vk_temporary*parts){
-ox_status status=OX_OK;for(int k=1;k<call->out_count&&status==OX_OK;k++){
-ox_tensor part=parts->t,*in=&part,*out=call->out[k];ox_tensor flat=*out;part.ndim=2;
-part.shape[1]=parts->t.shape[2];part.stride[1]=1;part.offset+=(k-1)*parts->t.shape[2];flat.ndim=1;
-flat.shape[0]=parts->t.shape[2];flat.stride[0]=1;oxi_call sum=oxi_call_of(OXI_OP_sum,&in,1,&flat);
-sum.attr=oxi_attrs_reduce();sum.attr.reduce.dims=1;status=oxi_vk_reduce(d,&sum);}
+static ox_status oxi_vk_rows_back_join(oxi_vk_device*d,const oxi_call*call,const oxi_vk_temporary*parts){ox_status status=OX_OK;
+for(int k=1;k<call->out_count&&status==OX_OK;k++){ox_tensor part=parts->t,*in=&part,*out=call->out[k];
+ox_tensor flat=*out;part.ndim=2;part.shape[1]=parts->t.shape[2];part.stride[1]=1;part.offset+=(k-1)*parts->t.shape[2];flat.ndim=1;
+flat.shape[0]=parts->t.shape[2];flat.stride[0]=1;oxi_call sum=oxi_call_of(OXI_OP_sum,&in,1,&flat);sum.attr=oxi_attrs_reduce();
+sum.attr.reduce.dims=1;status=oxi_vk_reduce(d,&sum);}
 return status;}
 static void oxi_vk_rows_back_say(const oxi_call*call,const oxi_vk_lines*l,oxi_vk_rows_back_specials*s){
-const ox_tensor*weight=call->in_count>2?call->in[2]:NULL;s->kind=oxi_vk_rows_back_kind(call->op);
-s->to=(uint32_t)call->out[0]->dtype;s->gradient=(uint32_t)call->in[0]->dtype;
-s->from=(uint32_t)call->in[1]->dtype;s->weight=weight?(uint32_t)weight->dtype:0;
+const ox_tensor*weight=call->in_count>2?call->in[2]:NULL;s->kind=oxi_vk_rows_back_kind(call->op);s->to=(uint32_t)call->out[0]->dtype;
+s->gradient=(uint32_t)call->in[0]->dtype;s->from=(uint32_t)call->in[1]->dtype;s->weight=weight?(uint32_t)weight->dtype:0;
 s->packed=oxi_vk_rows_back_packs(l,call->out[0]->dtype);s->sums=(uint32_t)call->out_count-1;}
-static ox_status oxi_vk_rows_back(oxi_vk_device*d,const oxi_call*call){oxi_vk_line_operand o[4];
-oxi_vk_dispatch dispatch;oxi_vk_temporary parts;oxi_vk_lines l;ox_status status=OX_OK;
-memset(&dispatch,0,sizeof dispatch);memset(&parts,0,sizeof parts);oxi_vk_rows_back_cut(call,o,&l);
-dispatch.shader=OXI_VK_SHADER_rows_back;oxi_vk_rows_back_say(call,&l,&dispatch.special.rows_back);
-uint32_t lanes=oxi_vk_rows_back_lanes(d,&l,o,&dispatch.special.rows_back.held);
-dispatch.special.rows_back.lanes=lanes;uint64_t at_once=oxi_vk_threads(OXI_VK_SHADER_rows_back)/lanes;
-uint64_t groups=((uint64_t)l.kept.numel+at_once-1)/at_once;l.params.extra=
+static ox_status oxi_vk_rows_back(oxi_vk_device*d,const oxi_call*call){oxi_vk_line_operand o[4];oxi_vk_dispatch dispatch;
+oxi_vk_temporary parts;oxi_vk_lines l;ox_status status=OX_OK;memset(&dispatch,0,sizeof dispatch);memset(&parts,0,sizeof parts);
+oxi_vk_rows_back_cut(call,o,&l);dispatch.shader=OXI_VK_SHADER_rows_back;oxi_vk_rows_back_say(call,&l,&dispatch.special.rows_back);
+uint32_t lanes=oxi_vk_rows_back_lanes(d,&l,o,&dispatch.special.rows_back.held);dispatch.special.rows_back.lanes=lanes;
+uint64_t at_once=oxi_vk_threads(OXI_VK_SHADER_rows_back)/lanes;uint64_t groups=((uint64_t)l.kept.numel+at_once-1)/at_once;l.params.extra=
 call->out_count>1?(uint32_t)((groups+OXI_VK_BACK_GROUPS-1)/OXI_VK_BACK_GROUPS):1;
 groups=(groups+l.params.extra-1)/l.params.extra;for(int i=0;i<4;i++)
 if(o[i].t)oxi_vk_bind(&dispatch,i,o[i].t,i==0);
 if(call->out_count>1){const int64_t shape[3]={(int64_t)groups,call->out_count-1,(int64_t)l.params.length};
 status=oxi_vk_temporary_make(d,&parts,OX_F32,3,shape);if(status!=OX_OK)return status;
 l.params.f[1]=oxi_vk_element_at(&parts.t);oxi_vk_bind(&dispatch,4,&parts.t,true);}
-oxi_vk_bind_rest(&dispatch);dispatch.params=&l.params;dispatch.param_bytes=sizeof l.params;
-oxi_vk_groups(&dispatch,groups);status=oxi_vk_record(d,&dispatch);
-if(status==OX_OK)status=oxi_vk_rows_back_join(d,call,&parts);
+oxi_vk_bind_rest(&dispatch);dispatch.params=&l.params;dispatch.param_bytes=sizeof l.params;oxi_vk_groups(&dispatch,groups);
+status=oxi_vk_record(d,&dispatch);if(status==OX_OK)status=oxi_vk_rows_back_join(d,call,&parts);
 oxi_vk_temporary_drop(d,&parts);return status;}
 /* >>vulkan/ops/back/channels_back.c */
-enum{OXI_VK_CHANNEL_PARTS=64,OXI_VK_CHANNEL_NUMBERS=4096};typedef struct oxi_vk_channels_job{
-const oxi_call*call;oxi_vk_temporary own;int64_t statistics,parts;bool batch;
-oxi_vk_channels_back_params params;}oxi_vk_channels_job;
+enum{OXI_VK_CHANNEL_PARTS=64,OXI_VK_CHANNEL_NUMBERS=4096};typedef struct oxi_vk_channels_job{const oxi_call*call;oxi_vk_temporary own;
+int64_t statistics,parts;bool batch;oxi_vk_channels_back_params params;}oxi_vk_channels_job;
 static bool oxi_vk_can_channels_back(const oxi_call*call){for(int i=0;i<2;i++)
 if(!ox_is_contiguous(call->in[i]))return false;
 for(int i=2;i<5;i++)
@@ -29646,58 +28835,47 @@ for(int r=0;r<call->out_count;r++)
 if(call->out[r]&&!ox_is_contiguous(call->out[r]))return false;
 return ox_numel(call->in[1])>0&&3*ox_numel(call->in[1])<(int64_t)1<<32;}
 static void oxi_vk_channels_shape(oxi_vk_channels_job*job){const ox_tensor*x=job->call->in[1];
-const oxi_attr_group_norm_back*told=&job->call->attr.group_norm_back;
-oxi_vk_channels_back_params*p=&job->params;
+const oxi_attr_group_norm_back*told=&job->call->attr.group_norm_back;oxi_vk_channels_back_params*p=&job->params;
 int64_t channels=x->shape[1],size=ox_numel(x)/(x->shape[0]*channels);job->batch=told->groups==0;
 int64_t samples=job->batch?x->shape[0]:1,units=job->batch?channels:x->shape[0]*channels;
 int64_t together=job->batch?1:channels/told->groups;
 int64_t parts=oxi_min_i64(samples*size/OXI_VK_CHANNEL_NUMBERS+1,OXI_VK_CHANNEL_PARTS);
-int64_t each=oxi_parts(samples,oxi_min_i64(parts,samples));job->parts=oxi_parts(samples,each);
-job->statistics=units/together;p->units=(uint32_t)units;p->samples=(uint32_t)samples;
-p->size=(uint32_t)size;p->channels=(uint32_t)channels;p->parts=(uint32_t)job->parts;p->each=(uint32_t)each;
-p->together=(uint32_t)together;p->count=oxi_vk_float_bits((double)(job->batch?samples*size:together*size));
+int64_t each=oxi_parts(samples,oxi_min_i64(parts,samples));job->parts=oxi_parts(samples,each);job->statistics=units/together;
+p->units=(uint32_t)units;p->samples=(uint32_t)samples;p->size=(uint32_t)size;p->channels=(uint32_t)channels;
+p->parts=(uint32_t)job->parts;p->each=(uint32_t)each;p->together=(uint32_t)together;
+p->count=oxi_vk_float_bits((double)(job->batch?samples*size:together*size));
 p->epsilon=oxi_vk_float_bits(told->eps);}
-static ox_tensor oxi_vk_channels_own(const oxi_vk_channels_job*job,int64_t first,int64_t rows){
-ox_tensor t=job->own.t;t.offset+=first;t.shape[0]=rows;return t;}
-static ox_status oxi_vk_channels_measure(oxi_vk_device*d,oxi_vk_channels_job*job){
-static const oxi_op ops[2]={OXI_OP_mean,OXI_OP_var};ox_status status=OX_OK;
-for(int i=0;i<2&&status==OX_OK;i++){
-ox_tensor to=oxi_vk_channels_own(job,i*job->statistics,job->statistics);
+static ox_tensor oxi_vk_channels_own(const oxi_vk_channels_job*job,int64_t first,int64_t rows){ox_tensor t=job->own.t;t.offset+=first;
+t.shape[0]=rows;return t;}
+static ox_status oxi_vk_channels_measure(oxi_vk_device*d,oxi_vk_channels_job*job){static const oxi_op ops[2]={OXI_OP_mean,OXI_OP_var};
+ox_status status=OX_OK;for(int i=0;i<2&&status==OX_OK;i++){ox_tensor to=oxi_vk_channels_own(job,i*job->statistics,job->statistics);
 ox_tensor rows=*job->call->in[1],*in=&rows;if(job->batch){status=oxi_vk_copy(d,job->call->in[3 +i],&to);
 continue;}
-rows.ndim=2;rows.shape[1]=rows.stride[0]=ox_numel(job->call->in[1])/job->statistics;
-rows.shape[0]=job->statistics;rows.stride[1]=1;oxi_call call=oxi_call_of(ops[i],&in,1,&to);
-call.attr=oxi_attrs_moments();call.attr.moments.dims=2;call.attr.moments.correction=0;
+rows.ndim=2;rows.shape[1]=rows.stride[0]=ox_numel(job->call->in[1])/job->statistics;rows.shape[0]=job->statistics;rows.stride[1]=1;
+oxi_call call=oxi_call_of(ops[i],&in,1,&to);call.attr=oxi_attrs_moments();call.attr.moments.dims=2;call.attr.moments.correction=0;
 status=oxi_vk_reduce(d,&call);}
 return status;}
-static ox_status oxi_vk_channels_pass(oxi_vk_device*d,const oxi_vk_channels_job*job,bool writes){
-const oxi_call*call=job->call;const ox_tensor*weight=call->in[2];oxi_vk_dispatch dispatch;
-memset(&dispatch,0,sizeof dispatch);dispatch.shader=OXI_VK_SHADER_channels_back;
-oxi_vk_channels_back_specials*s=&dispatch.special.channels_back;s->writes=writes;
-s->training=call->attr.group_norm_back.training;s->to=(uint32_t)call->out[0]->dtype;
-s->gradient=(uint32_t)call->in[0]->dtype;s->from=(uint32_t)call->in[1]->dtype;
-s->weight=weight?(uint32_t)weight->dtype:0;oxi_vk_bind(&dispatch,0,call->out[0],writes);
-oxi_vk_bind(&dispatch,1,call->in[0],false);oxi_vk_bind(&dispatch,2,call->in[1],false);
-if(weight)oxi_vk_bind(&dispatch,3,weight,false);
+static ox_status oxi_vk_channels_pass(oxi_vk_device*d,const oxi_vk_channels_job*job,bool writes){const oxi_call*call=job->call;
+const ox_tensor*weight=call->in[2];oxi_vk_dispatch dispatch;memset(&dispatch,0,sizeof dispatch);
+dispatch.shader=OXI_VK_SHADER_channels_back;oxi_vk_channels_back_specials*s=&dispatch.special.channels_back;s->writes=writes;
+s->training=call->attr.group_norm_back.training;s->to=(uint32_t)call->out[0]->dtype;s->gradient=(uint32_t)call->in[0]->dtype;
+s->from=(uint32_t)call->in[1]->dtype;s->weight=weight?(uint32_t)weight->dtype:0;oxi_vk_bind(&dispatch,0,call->out[0],writes);
+oxi_vk_bind(&dispatch,1,call->in[0],false);oxi_vk_bind(&dispatch,2,call->in[1],false);if(weight)oxi_vk_bind(&dispatch,3,weight,false);
 oxi_vk_bind(&dispatch,4,&job->own.t,!writes);oxi_vk_bind_rest(&dispatch);dispatch.params=&job->params;
-dispatch.param_bytes=sizeof job->params;
-oxi_vk_groups(&dispatch,(uint64_t)(job->params.units*(uint64_t)job->parts));
+dispatch.param_bytes=sizeof job->params;oxi_vk_groups(&dispatch,(uint64_t)(job->params.units*(uint64_t)job->parts));
 return oxi_vk_record(d,&dispatch);}
 static ox_status oxi_vk_channels_join(oxi_vk_device*d,const oxi_vk_channels_job*job){
 const int64_t units=job->params.units,channels=job->params.channels;ox_status status=OX_OK;
-for(int k=1;k<job->call->out_count&&status==OX_OK;k++){
-ox_tensor part=oxi_vk_channels_own(job,2*job->statistics+(k-1)*units,0),*in=&part;part.ndim=2;
-part.shape[0]=job->batch?job->parts:units/channels;part.stride[0]=job->batch?2*units:channels;
-part.shape[1]=channels;part.stride[1]=1;oxi_call sum=oxi_call_of(OXI_OP_sum,&in,1,job->call->out[k]);
-sum.attr=oxi_attrs_reduce();sum.attr.reduce.dims=1;status=oxi_vk_reduce(d,&sum);}
+for(int k=1;k<job->call->out_count&&status==OX_OK;k++){ox_tensor part=oxi_vk_channels_own(job,2*job->statistics+(k-1)*units,0),*in=&part;
+part.ndim=2;part.shape[0]=job->batch?job->parts:units/channels;part.stride[0]=job->batch?2*units:channels;part.shape[1]=channels;
+part.stride[1]=1;oxi_call sum=oxi_call_of(OXI_OP_sum,&in,1,job->call->out[k]);sum.attr=oxi_attrs_reduce();sum.attr.reduce.dims=1;
+status=oxi_vk_reduce(d,&sum);}
 return status;}
-static ox_status oxi_vk_channels_back(oxi_vk_device*d,const oxi_call*call){oxi_vk_channels_job job;
-memset(&job,0,sizeof job);job.call=call;oxi_vk_channels_shape(&job);
-const int64_t numbers=2*job.statistics+2*job.parts*(int64_t)job.params.units;
+static ox_status oxi_vk_channels_back(oxi_vk_device*d,const oxi_call*call){oxi_vk_channels_job job;memset(&job,0,sizeof job);
+job.call=call;oxi_vk_channels_shape(&job);const int64_t numbers=2*job.statistics+2*job.parts*(int64_t)job.params.units;
 ox_status status=oxi_vk_temporary_make(d,&job.own,OX_F32,1,&numbers);if(status!=OX_OK)return status;
 job.params.statistics=oxi_vk_element_at(&job.own.t);job.params.apart=(uint32_t)job.statistics;
-job.params.sums=job.params.statistics+(uint32_t)(2*job.statistics);
-job.params.at[0]=oxi_vk_element_at(call->out[0]);
+job.params.sums=job.params.statistics+(uint32_t)(2*job.statistics);job.params.at[0]=oxi_vk_element_at(call->out[0]);
 for(int i=0;i<2;i++)job.params.at[1 +i]=oxi_vk_element_at(call->in[i]);
 if(call->in[2])job.params.weight_at=oxi_vk_element_at(call->in[2]);
 status=oxi_vk_channels_measure(d,&job);bool adds=call->attr.group_norm_back.training||call->out_count>1;
@@ -29712,37 +28890,29 @@ return false;
 for(int r=0;r<call->out_count;r++)
 if(call->out[r]&&!ox_is_contiguous(call->out[r]))return false;
 return ox_numel(call->in[0])>0;}
-static ox_status oxi_vk_recurrent_step(oxi_vk_device*d,const oxi_call*call){
-const bool back=call->op==OXI_OP_recurrent_step_back;const ox_tensor*in[4]={NULL,NULL,NULL,NULL},*t[6];
-for(int i=0;i<call->in_count;i++)in[i]=call->in[i];
-const ox_tensor*given=back?in[1]:NULL,*last=call->out_count>2?call->out[2]:NULL;
-oxi_vk_recurrent_step_params params;oxi_vk_dispatch dispatch;memset(&params,0,sizeof params);
-memset(&dispatch,0,sizeof dispatch);t[0]=call->out[0];t[1]=in[0];t[2]=back?in[2]:in[1];
-t[3]=back?in[3]:in[2];t[4]=call->out_count>1?call->out[1]:NULL;t[5]=last?last:given;for(int i=0;i<6;i++){
+static ox_status oxi_vk_recurrent_step(oxi_vk_device*d,const oxi_call*call){const bool back=call->op==OXI_OP_recurrent_step_back;
+const ox_tensor*in[4]={NULL,NULL,NULL,NULL},*t[6];for(int i=0;i<call->in_count;i++)in[i]=call->in[i];
+const ox_tensor*given=back?in[1]:NULL,*last=call->out_count>2?call->out[2]:NULL;oxi_vk_recurrent_step_params params;
+oxi_vk_dispatch dispatch;memset(&params,0,sizeof params);memset(&dispatch,0,sizeof dispatch);t[0]=call->out[0];t[1]=in[0];
+t[2]=back?in[2]:in[1];t[3]=back?in[3]:in[2];t[4]=call->out_count>1?call->out[1]:NULL;t[5]=last?last:given;for(int i=0;i<6;i++){
 if(!t[i])continue;
-(i<4?params.at:params.more)[i%4]=oxi_vk_element_at(t[i]);
-oxi_vk_bind(&dispatch,i,t[i],i==0||i==4||(i==5&&last));}
-oxi_vk_bind_rest(&dispatch);const ox_tensor*state=call->out[call->out_count-1];
-params.n=(uint32_t)ox_numel(state);params.width=(uint32_t)state->shape[1];
-dispatch.shader=OXI_VK_SHADER_recurrent_step;
-dispatch.special.recurrent_step.kind=(uint32_t)call->attr.recurrent.kind;
-dispatch.special.recurrent_step.back=back;dispatch.special.recurrent_step.given=given!=NULL;
-dispatch.special.recurrent_step.dtype=(uint32_t)call->in[0]->dtype;dispatch.params=&params;
-dispatch.param_bytes=sizeof params;oxi_vk_invocations(&dispatch,params.n);
-return oxi_vk_record(d,&dispatch);}
+(i<4?params.at:params.more)[i%4]=oxi_vk_element_at(t[i]);oxi_vk_bind(&dispatch,i,t[i],i==0||i==4||(i==5&&last));}
+oxi_vk_bind_rest(&dispatch);const ox_tensor*state=call->out[call->out_count-1];params.n=(uint32_t)ox_numel(state);
+params.width=(uint32_t)state->shape[1];dispatch.shader=OXI_VK_SHADER_recurrent_step;
+dispatch.special.recurrent_step.kind=(uint32_t)call->attr.recurrent.kind;dispatch.special.recurrent_step.back=back;
+dispatch.special.recurrent_step.given=given!=NULL;dispatch.special.recurrent_step.dtype=(uint32_t)call->in[0]->dtype;
+dispatch.params=&params;dispatch.param_bytes=sizeof params;oxi_vk_invocations(&dispatch,params.n);return oxi_vk_record(d,&dispatch);}
 /* >>vulkan/ops/back/attention_back.c */
-enum{OXI_VK_BACK_SIDE=32,OXI_VK_BACK_SUBS=4,OXI_VK_BACK_FAR=32,OXI_VK_BACK_DEEP=128};enum{OXI_VK_BACK_Q,
-OXI_VK_BACK_K,OXI_VK_BACK_V,OXI_VK_BACK_G,OXI_VK_BACK_MASK,OXI_VK_BACK_SINKS,OXI_VK_BACK_MEASURES,
-OXI_VK_BACK_TO,OXI_VK_BACK_TO_V,OXI_VK_BACK_MADE,OXI_VK_BACK_TENSORS};
-typedef struct oxi_vk_attention_back_job{const oxi_call*call;const ox_tensor*t[OXI_VK_BACK_TENSORS];
-ox_tensor mask,sinks;oxi_vk_temporary own;bool known;oxi_vk_attention_back_params params;
-oxi_vk_attention_back_specials special;bool tiles;}oxi_vk_attention_back_job;
-static uint32_t oxi_vk_attention_back_room(uint32_t deep){
+enum{OXI_VK_BACK_SIDE=32,OXI_VK_BACK_SUBS=4,OXI_VK_BACK_FAR=32,OXI_VK_BACK_DEEP=128};enum{OXI_VK_BACK_Q,OXI_VK_BACK_K,OXI_VK_BACK_V,
+OXI_VK_BACK_G,OXI_VK_BACK_MASK,OXI_VK_BACK_SINKS,OXI_VK_BACK_MEASURES,OXI_VK_BACK_TO,OXI_VK_BACK_TO_V,OXI_VK_BACK_MADE,
+OXI_VK_BACK_TENSORS};
+typedef struct oxi_vk_attention_back_job{const oxi_call*call;const ox_tensor*t[OXI_VK_BACK_TENSORS];ox_tensor mask,sinks;
+oxi_vk_temporary own;bool known;oxi_vk_attention_back_params params;oxi_vk_attention_back_specials special;bool tiles;
+}oxi_vk_attention_back_job;static uint32_t oxi_vk_attention_back_room(uint32_t deep){
 return OXI_VK_BACK_SIDE*16*(2*(deep/4 +1)+2*(OXI_VK_BACK_SIDE/4 +1)+1);}
 static bool oxi_vk_can_attention_back(const oxi_vk_device*d,const oxi_call*call){
-const ox_tensor*q=call->in[1],*v=call->in[3],*mask=call->in[4];
-const oxi_attr_attention*told=&call->attr.attention;int64_t lead=1,n=q->ndim,most=(int64_t)1<<30;
-for(int i=0;i<4;i++)
+const ox_tensor*q=call->in[1],*v=call->in[3],*mask=call->in[4];const oxi_attr_attention*told=&call->attr.attention;
+int64_t lead=1,n=q->ndim,most=(int64_t)1<<30;for(int i=0;i<4;i++)
 if(!oxi_vk_product_reads(call->in[i]->dtype)||!oxi_vk_fits(call->in[i])||ox_numel(call->in[i])==0)
 return false;
 if(mask&&((mask->dtype!=OX_BOOL&&!oxi_vk_product_reads(mask->dtype))||!oxi_vk_fits(mask)))
@@ -29761,44 +28931,35 @@ static bool oxi_vk_attention_back_wide(const oxi_vk_attention_back_params*p,int 
 bool wide=p->column[i]==1&&p->at[i]%each==0&&p->row[i]%each==0&&p->head[i]%each==0;
 for(uint32_t e=0;e<p->lead;e++)wide=wide&&p->stride[e][i]%each==0;
 return wide;}
-static void oxi_vk_attention_back_sides(oxi_vk_attention_back_job*job){
-oxi_vk_attention_back_params*p=&job->params;
-const ox_tensor*q=job->t[OXI_VK_BACK_Q],*k=job->t[OXI_VK_BACK_K];
-const oxi_attr_attention*told=&job->call->attr.attention;int n=q->ndim;p->length=(uint32_t)q->shape[n-2];
-p->keys=(uint32_t)k->shape[n-2];p->heads=n>2?(uint32_t)q->shape[n-3]:1;
+static void oxi_vk_attention_back_sides(oxi_vk_attention_back_job*job){oxi_vk_attention_back_params*p=&job->params;
+const ox_tensor*q=job->t[OXI_VK_BACK_Q],*k=job->t[OXI_VK_BACK_K];const oxi_attr_attention*told=&job->call->attr.attention;int n=q->ndim;
+p->length=(uint32_t)q->shape[n-2];p->keys=(uint32_t)k->shape[n-2];p->heads=n>2?(uint32_t)q->shape[n-3]:1;
 p->group=n>2?(uint32_t)(q->shape[n-3]/k->shape[n-3]):1;p->scale=oxi_vk_float_bits(told->scale);
-p->softcap=oxi_vk_float_bits(told->softcap);p->start=(uint32_t)told->query_start;
-p->window=(uint32_t)told->window;
+p->softcap=oxi_vk_float_bits(told->softcap);p->start=(uint32_t)told->query_start;p->window=(uint32_t)told->window;
 p->lead=n>3?(uint32_t)(n-3):0;for(uint32_t e=0;e<p->lead;e++)p->shape[e]=(uint32_t)q->shape[e];
 for(int i=0;i<4;i++){const ox_tensor*t=job->t[i];
-p->at[i]=oxi_vk_element_at(t);p->row[i]=(uint32_t)oxi_vk_stride_back(t,2);
-p->head[i]=(uint32_t)oxi_vk_stride_back(t,3);p->column[i]=(uint32_t)t->stride[n-1];
-for(uint32_t e=0;e<p->lead;e++)p->stride[e][i]=(uint32_t)t->stride[e];
+p->at[i]=oxi_vk_element_at(t);p->row[i]=(uint32_t)oxi_vk_stride_back(t,2);p->head[i]=(uint32_t)oxi_vk_stride_back(t,3);
+p->column[i]=(uint32_t)t->stride[n-1];for(uint32_t e=0;e<p->lead;e++)p->stride[e][i]=(uint32_t)t->stride[e];
 job->special.wide|=(uint32_t)oxi_vk_attention_back_wide(p,i,4)<<i;}}
-static void oxi_vk_attention_back_places(oxi_vk_attention_back_job*job){
-oxi_vk_attention_back_params*p=&job->params;
-const ox_tensor*mask=job->t[OXI_VK_BACK_MASK],*sinks=job->t[OXI_VK_BACK_SINKS];
-p->measures=oxi_vk_element_at(&job->own.t);for(int r=0;r<3;r++){const ox_tensor*out=job->call->out[r];
-p->to[r]=oxi_vk_element_at(out);bool wide=p->to[r]%4==0&&out->shape[out->ndim-1]%4==0;
-job->special.wide|=(uint32_t)wide<<(4 +r);}
+static void oxi_vk_attention_back_places(oxi_vk_attention_back_job*job){oxi_vk_attention_back_params*p=&job->params;
+const ox_tensor*mask=job->t[OXI_VK_BACK_MASK],*sinks=job->t[OXI_VK_BACK_SINKS];p->measures=oxi_vk_element_at(&job->own.t);
+for(int r=0;r<3;r++){const ox_tensor*out=job->call->out[r];
+p->to[r]=oxi_vk_element_at(out);bool wide=p->to[r]%4==0&&out->shape[out->ndim-1]%4==0;job->special.wide|=(uint32_t)wide<<(4 +r);}
 if(job->known)p->made_at=oxi_vk_element_at(job->t[OXI_VK_BACK_MADE]);
-uint32_t*const to[6]={&p->mask_at,&p->mask_row,&p->mask_head,
-&p->mask_column,&p->sinks_at,&p->sinks_stride};
+uint32_t*const to[6]={&p->mask_at,&p->mask_row,&p->mask_head,&p->mask_column,&p->sinks_at,&p->sinks_stride};
 oxi_vk_mask_places(mask,sinks,job->call->in[1]->ndim,to,p->mask_stride);}
 static void oxi_vk_attention_back_specials_of(const oxi_vk_device*d,oxi_vk_attention_back_job*job){
 const ox_tensor*q=job->t[OXI_VK_BACK_Q],*v=job->t[OXI_VK_BACK_V],*mask=job->t[OXI_VK_BACK_MASK];
 oxi_vk_attention_back_specials*s=&job->special;s->dtype=(uint32_t)q->dtype;s->cache=(uint32_t)v->dtype;
-s->gradient=(uint32_t)job->t[OXI_VK_BACK_G]->dtype;s->mask=mask?(uint32_t)mask->dtype:0;
-s->causal=job->call->attr.attention.causal;s->sinks=job->t[OXI_VK_BACK_SINKS]!=NULL&&!job->known;
-s->softcap=job->call->attr.attention.softcap>0;s->known=job->known;s->depth=(uint32_t)q->shape[q->ndim-1];
-s->depth_v=(uint32_t)v->shape[v->ndim-1];bool deep=(s->depth>32||s->depth_v>32)&&
+s->gradient=(uint32_t)job->t[OXI_VK_BACK_G]->dtype;s->mask=mask?(uint32_t)mask->dtype:0;s->causal=job->call->attr.attention.causal;
+s->sinks=job->t[OXI_VK_BACK_SINKS]!=NULL&&!job->known;s->softcap=job->call->attr.attention.softcap>0;s->known=job->known;
+s->depth=(uint32_t)q->shape[q->ndim-1];s->depth_v=(uint32_t)v->shape[v->ndim-1];bool deep=(s->depth>32||s->depth_v>32)&&
 oxi_vk_attention_back_room(64)<=d->limits.maxComputeSharedMemorySize;
 s->deep=deep?64:32;}
 static bool oxi_vk_attention_back_in_tiles(const oxi_vk_device*d,const oxi_vk_attention_back_job*job){
 const oxi_vk_attention_back_specials*s=&job->special;const oxi_vk_attention_back_params*p=&job->params;
-const uint32_t side=d->matrix_side,near_rows=OXI_VK_BACK_SUBS*side,far_rows=OXI_VK_BACK_FAR;
-const uint32_t results=7u<<4;uint32_t cap=s->dtype==OX_F16?OX_VULKAN_CAP_COOPERATIVE
-:s->dtype==OX_BF16?OX_VULKAN_CAP_BF16:0;
+const uint32_t side=d->matrix_side,near_rows=OXI_VK_BACK_SUBS*side,far_rows=OXI_VK_BACK_FAR;const uint32_t results=7u<<4;
+uint32_t cap=s->dtype==OX_F16?OX_VULKAN_CAP_COOPERATIVE:s->dtype==OX_BF16?OX_VULKAN_CAP_BF16:0;
 if(job->call->exact||s->softcap||!(d->caps&cap))return false;
 if(s->cache!=s->dtype||s->gradient!=s->dtype)return false;
 if(s->depth%side!=0||s->depth_v%side!=0||far_rows%side!=0)return false;
@@ -29806,14 +28967,12 @@ if(s->depth>OXI_VK_BACK_DEEP||s->depth_v>OXI_VK_BACK_DEEP)return false;
 if(p->length<side||p->keys<side||(s->wide&results)!=results)return false;
 for(int i=0;i<4;i++)
 if(!oxi_vk_attention_back_wide(p,i,8))return false;
-uint32_t line=s->depth/8 +1,line_v=s->depth_v/8 +1,most=line>line_v?line:line_v;
-uint32_t tiles=far_rows*(line+line_v);if(tiles<near_rows*most)tiles=near_rows*most;
-uint32_t numbers=3*(near_rows>far_rows?near_rows:far_rows)+side;
-uint32_t bytes=16*(tiles+near_rows*(far_rows/8 +1))+4*numbers;
+uint32_t line=s->depth/8 +1,line_v=s->depth_v/8 +1,most=line>line_v?line:line_v;uint32_t tiles=far_rows*(line+line_v);
+if(tiles<near_rows*most)tiles=near_rows*most;
+uint32_t numbers=3*(near_rows>far_rows?near_rows:far_rows)+side;uint32_t bytes=16*(tiles+near_rows*(far_rows/8 +1))+4*numbers;
 return bytes<=d->limits.maxComputeSharedMemorySize;}
-static void oxi_vk_attention_back_results(oxi_vk_attention_back_job*job,uint32_t what){
-ox_tensor*const*out=job->call->out;job->special.what=what;
-job->t[OXI_VK_BACK_TO]=what==OXI_VK_BACK_QUERIES?out[0]:what&OXI_VK_BACK_KEYS?out[1]:NULL;
+static void oxi_vk_attention_back_results(oxi_vk_attention_back_job*job,uint32_t what){ox_tensor*const*out=job->call->out;
+job->special.what=what;job->t[OXI_VK_BACK_TO]=what==OXI_VK_BACK_QUERIES?out[0]:what&OXI_VK_BACK_KEYS?out[1]:NULL;
 job->t[OXI_VK_BACK_TO_V]=what&OXI_VK_BACK_VALUES?out[2]:NULL;}
 static bool oxi_vk_attention_back_needs(const oxi_vk_attention_back_job*job,int i){
 const uint32_t what=job->special.what,first=job->known?OXI_VK_BACK_KNOWN:OXI_VK_BACK_QUERIES;
@@ -29821,79 +28980,64 @@ bool measures=i==OXI_VK_BACK_SINKS||i==OXI_VK_BACK_MADE;
 bool unread=(i==OXI_VK_BACK_V&&what==OXI_VK_BACK_VALUES)||(measures&&what!=first)||
 (what==OXI_VK_BACK_KNOWN&&i!=OXI_VK_BACK_G&&i!=OXI_VK_BACK_MEASURES&&!measures);
 return job->t[i]&&!unread;}
-static int oxi_vk_attention_back_beside(const oxi_vk_dispatch*dispatch,const ox_tensor*t,int none){
-for(int at=OXI_VK_BINDINGS;at-- >0;)
+static int oxi_vk_attention_back_beside(const oxi_vk_dispatch*dispatch,const ox_tensor*t,int none){for(int at=OXI_VK_BINDINGS;at-- >0;)
 if(dispatch->use[at].chunk&&dispatch->use[at].chunk->block==oxi_vk_chunk_of(t)->block)return at;
 return none;}
-static bool oxi_vk_attention_back_bind(oxi_vk_attention_back_job*job,uint32_t what,bool packed,
-oxi_vk_dispatch*dispatch){static const int own[OXI_VK_BACK_TENSORS]={0,1,2,3,-1,-1,4,5,-1,-1};
+static bool oxi_vk_attention_back_bind(oxi_vk_attention_back_job*job,uint32_t what,bool packed,oxi_vk_dispatch*dispatch){
+static const int own[OXI_VK_BACK_TENSORS]={0,1,2,3,-1,-1,4,5,-1,-1};
 const uint32_t first=job->known?OXI_VK_BACK_KNOWN:OXI_VK_BACK_QUERIES;memset(dispatch,0,sizeof*dispatch);
 oxi_vk_attention_back_results(job,what);job->special.blocks=0;for(int turn=0;turn<2;turn++)
-for(int i=0;i<OXI_VK_BACK_TENSORS;i++){
-if(!oxi_vk_attention_back_needs(job,i)||(own[i]<0)!=(turn==1))continue;
+for(int i=0;i<OXI_VK_BACK_TENSORS;i++){if(!oxi_vk_attention_back_needs(job,i)||(own[i]<0)!=(turn==1))continue;
 bool writes=i==OXI_VK_BACK_TO||i==OXI_VK_BACK_TO_V||(i==OXI_VK_BACK_MEASURES&&what==first);
-int at=packed||own[i]<0?oxi_vk_attention_back_beside(dispatch,job->t[i],-1):own[i];
-for(int free=0;at<0&&free<OXI_VK_BINDINGS;free++)
+int at=packed||own[i]<0?oxi_vk_attention_back_beside(dispatch,job->t[i],-1):own[i];for(int free=0;at<0&&free<OXI_VK_BINDINGS;free++)
 if(!dispatch->use[free].chunk)at=free;
 if(at<0)return false;
-oxi_vk_bind(dispatch,dispatch->use[at].chunk?OXI_VK_BINDINGS+i:at,job->t[i],writes);
-job->special.blocks|=(uint32_t)at<<(3*i);}
+oxi_vk_bind(dispatch,dispatch->use[at].chunk?OXI_VK_BINDINGS+i:at,job->t[i],writes);job->special.blocks|=(uint32_t)at<<(3*i);}
 int bound=0;while(!dispatch->use[bound].chunk)bound++;
 if(dispatch->uses<OXI_VK_BINDINGS)dispatch->uses=OXI_VK_BINDINGS;
 for(int i=0;i<dispatch->uses;i++)
 if(!dispatch->use[i].chunk)dispatch->use[i]=dispatch->use[bound];
 return true;}
-static bool oxi_vk_attention_back_reaches(oxi_vk_attention_back_job*job,uint32_t what,
-oxi_vk_dispatch*dispatch){return oxi_vk_attention_back_bind(job,what,false,dispatch)||
-oxi_vk_attention_back_bind(job,what,true,dispatch);}
+static bool oxi_vk_attention_back_reaches(oxi_vk_attention_back_job*job,uint32_t what,oxi_vk_dispatch*dispatch){
+return oxi_vk_attention_back_bind(job,what,false,dispatch)||oxi_vk_attention_back_bind(job,what,true,dispatch);}
 static ox_status oxi_vk_attention_back_pass(oxi_vk_device*d,oxi_vk_attention_back_job*job,uint32_t what){
 const oxi_vk_attention_back_params*p=&job->params;oxi_vk_dispatch dispatch;
-bool of_queries=what==OXI_VK_BACK_QUERIES||what==OXI_VK_BACK_KNOWN;
-uint32_t rows=of_queries?p->length:p->keys,each=OXI_VK_BACK_SIDE;
+bool of_queries=what==OXI_VK_BACK_QUERIES||what==OXI_VK_BACK_KNOWN;uint32_t rows=of_queries?p->length:p->keys,each=OXI_VK_BACK_SIDE;
 if(!oxi_vk_attention_back_reaches(job,what,&dispatch))
 return oxi_fail(OX_ERR_DEVICE,"attention_back: operands in too many blocks");
-dispatch.shader=OXI_VK_SHADER_attention_back;dispatch.special.attention_back=job->special;
-if(job->tiles&&what!=OXI_VK_BACK_KNOWN){
-oxi_vk_attention_back_tiles_specials*tiles=&dispatch.special.attention_back_tiles;
-each=OXI_VK_BACK_SUBS*d->matrix_side;
-dispatch.shader=job->special.dtype==(uint32_t)OX_F16?OXI_VK_SHADER_attention_back_tiles
-:OXI_VK_SHADER_attention_back_tiles_bf16;
-tiles->threads=OXI_VK_BACK_SUBS*d->subgroup_size;tiles->side=d->matrix_side;tiles->subs=OXI_VK_BACK_SUBS;
-tiles->far=OXI_VK_BACK_FAR;}
+dispatch.shader=OXI_VK_SHADER_attention_back;dispatch.special.attention_back=job->special;if(job->tiles&&what!=OXI_VK_BACK_KNOWN){
+oxi_vk_attention_back_tiles_specials*tiles=&dispatch.special.attention_back_tiles;each=OXI_VK_BACK_SUBS*d->matrix_side;
+dispatch.shader=job->special.dtype==(uint32_t)OX_F16?OXI_VK_SHADER_attention_back_tiles:OXI_VK_SHADER_attention_back_tiles_bf16;
+tiles->threads=OXI_VK_BACK_SUBS*d->subgroup_size;tiles->side=d->matrix_side;tiles->subs=OXI_VK_BACK_SUBS;tiles->far=OXI_VK_BACK_FAR;}
 dispatch.params=p;dispatch.param_bytes=sizeof*p;dispatch.groups[0]=(rows+each-1)/each;
 dispatch.groups[1]=of_queries?p->heads:p->heads/p->group;dispatch.groups[2]=1;
 for(uint32_t e=0;e<p->lead;e++)dispatch.groups[2]*=p->shape[e];
 return oxi_vk_record(d,&dispatch);}
-static ox_status oxi_vk_attention_back_copy(oxi_vk_device*d,oxi_vk_attention_back_job*job,int which,
-ox_tensor*copy,int64_t at){const ox_tensor*t=job->t[which];
-if(!t)return OX_OK;
-oxi_meta(copy,t->dtype,t->ndim,t->shape);copy->storage=&job->own.storage;
-copy->offset=at/oxi_info(t->dtype)->block_bytes;job->t[which]=copy;return oxi_vk_copy(d,t,copy);}
+static ox_status oxi_vk_attention_back_copy(oxi_vk_device*d,oxi_vk_attention_back_job*job,int which,ox_tensor*copy,int64_t at){
+const ox_tensor*t=job->t[which];if(!t)return OX_OK;
+oxi_meta(copy,t->dtype,t->ndim,t->shape);copy->storage=&job->own.storage;copy->offset=at/oxi_info(t->dtype)->block_bytes;
+job->t[which]=copy;return oxi_vk_copy(d,t,copy);}
 static ox_status oxi_vk_attention_back_own(oxi_vk_device*d,oxi_vk_attention_back_job*job,bool apart){
-const ox_tensor*q=job->t[OXI_VK_BACK_Q],*mask=job->t[OXI_VK_BACK_MASK],
-*sinks=job->known?NULL:job->t[OXI_VK_BACK_SINKS];
-int64_t measures=oxi_round_up(3*(ox_numel(q)/q->shape[q->ndim-1]),4),numbers=measures;
-int64_t sinks_at=numbers,mask_at;if(apart&&sinks)numbers+=oxi_round_up(ox_numel(sinks),4);
+const ox_tensor*q=job->t[OXI_VK_BACK_Q],*mask=job->t[OXI_VK_BACK_MASK],*sinks=job->known?NULL:job->t[OXI_VK_BACK_SINKS];
+int64_t measures=oxi_round_up(3*(ox_numel(q)/q->shape[q->ndim-1]),4),numbers=measures;int64_t sinks_at=numbers,mask_at;
+if(apart&&sinks)numbers+=oxi_round_up(ox_numel(sinks),4);
 mask_at=numbers;if(apart&&mask)numbers+=oxi_round_up((int64_t)ox_nbytes(mask),16)/4;
-ox_status status=oxi_vk_temporary_make(d,&job->own,OX_F32,1,&numbers);
-job->t[OXI_VK_BACK_MEASURES]=&job->own.t;if(!apart||status!=OX_OK)return status;
+ox_status status=oxi_vk_temporary_make(d,&job->own,OX_F32,1,&numbers);job->t[OXI_VK_BACK_MEASURES]=&job->own.t;
+if(!apart||status!=OX_OK)return status;
 if(sinks)status=oxi_vk_attention_back_copy(d,job,OXI_VK_BACK_SINKS,&job->sinks,4*sinks_at);
 if(status!=OX_OK)return status;
 return oxi_vk_attention_back_copy(d,job,OXI_VK_BACK_MASK,&job->mask,4*mask_at);}
-static ox_status oxi_vk_attention_back(oxi_vk_device*d,const oxi_call*call){
-static const int operand[6]={1,2,3,0,4,5};oxi_vk_attention_back_job job;oxi_vk_dispatch dispatch;
-const uint32_t keys=OXI_VK_BACK_KEYS,both=keys|OXI_VK_BACK_VALUES;memset(&job,0,sizeof job);job.call=call;
-for(int i=0;i<6;i++)job.t[i]=call->in[operand[i]];
+static ox_status oxi_vk_attention_back(oxi_vk_device*d,const oxi_call*call){static const int operand[6]={1,2,3,0,4,5};
+oxi_vk_attention_back_job job;oxi_vk_dispatch dispatch;const uint32_t keys=OXI_VK_BACK_KEYS,both=keys|OXI_VK_BACK_VALUES;
+memset(&job,0,sizeof job);job.call=call;for(int i=0;i<6;i++)job.t[i]=call->in[operand[i]];
 job.known=call->in_count>6;if(job.known)job.t[OXI_VK_BACK_MADE]=call->in[6];
 ox_status status=oxi_vk_attention_back_own(d,&job,false);
 bool near=status==OX_OK&&oxi_vk_attention_back_reaches(&job,OXI_VK_BACK_QUERIES,&dispatch);
 bool together=near&&oxi_vk_attention_back_reaches(&job,both,&dispatch);
 if(status==OX_OK&&!together&&(call->in[4]||(call->in[5]&&!job.known))){oxi_vk_temporary_drop(d,&job.own);
-status=oxi_vk_attention_back_own(d,&job,true);
-together=status==OX_OK&&oxi_vk_attention_back_reaches(&job,both,&dispatch);}
+status=oxi_vk_attention_back_own(d,&job,true);together=status==OX_OK&&oxi_vk_attention_back_reaches(&job,both,&dispatch);}
 if(status==OX_OK){oxi_vk_attention_back_sides(&job);
-oxi_vk_attention_back_places(&job);oxi_vk_attention_back_specials_of(d,&job);
-job.tiles=oxi_vk_attention_back_in_tiles(d,&job);
+oxi_vk_attention_back_places(&job);oxi_vk_attention_back_specials_of(d,&job);job.tiles=oxi_vk_attention_back_in_tiles(d,&job);
 if(job.known)status=oxi_vk_attention_back_pass(d,&job,OXI_VK_BACK_KNOWN);}
 if(status==OX_OK)status=oxi_vk_attention_back_pass(d,&job,OXI_VK_BACK_QUERIES);
 if(status==OX_OK)status=oxi_vk_attention_back_pass(d,&job,together?both:keys);
@@ -29916,29 +29060,25 @@ if(call->op==OXI_OP_recurrent_step||call->op==OXI_OP_recurrent_step_back)
 return oxi_vk_can_recurrent_step(call);
 return ox_numel(call->in[1])>0;}
 static ox_status oxi_vk_back(oxi_vk_device*d,const oxi_call*call){switch(call->op){
-case OXI_OP_attention_back:return oxi_vk_attention_back(d,call);
-case OXI_OP_group_norm_back:return oxi_vk_channels_back(d,call);case OXI_OP_recurrent_step:
+case OXI_OP_attention_back:return oxi_vk_attention_back(d,call);case OXI_OP_group_norm_back:return oxi_vk_channels_back(d,call);
+case OXI_OP_recurrent_step:
 case OXI_OP_recurrent_step_back:return oxi_vk_recurrent_step(d,call);
 default:return oxi_vk_rows_back(d,call);}}
 /* >>vulkan/ops/rows/routing.c */
 static bool oxi_vk_is_routed(const oxi_vk_device*d){return d->routing.calls>0||d->routing.chosen;}
 static bool oxi_vk_is_result(const oxi_vk_routing*r,int which,const ox_tensor*t){
-return t->dtype==OX_F32&&!t->is_number&&r->given>>which&1&&
-oxi_vk_chunk_of(t)==r->chunk[which]&&oxi_vk_element_at(t)==r->at[which]&&ox_is_contiguous(t);}
-static bool oxi_vk_route_gives(oxi_vk_routing*r,int which,const ox_tensor*t){
-const bool any=(r->given&~(1u<<OXI_VK_ROUTE_IDS))!=0;
+return t->dtype==OX_F32&&!t->is_number&&r->given>>which&1&&oxi_vk_chunk_of(t)==r->chunk[which]&&oxi_vk_element_at(t)==r->at[which]&&
+ox_is_contiguous(t);}
+static bool oxi_vk_route_gives(oxi_vk_routing*r,int which,const ox_tensor*t){const bool any=(r->given&~(1u<<OXI_VK_ROUTE_IDS))!=0;
 if(!ox_is_contiguous(t)||t->dtype!=(which==OXI_VK_ROUTE_IDS?OX_I32:OX_F32))return false;
 for(int i=0;i<OXI_VK_ROUTE_IDS&&which!=OXI_VK_ROUTE_IDS&&any;i++){if(!(r->given>>i&1))continue;
 if(r->chunk[i]->block!=oxi_vk_chunk_of(t)->block||r->chunk[i]==oxi_vk_chunk_of(t))
 return false;}
-r->given|=1u<<which;r->chunk[which]=oxi_vk_chunk_of(t);r->at[which]=oxi_vk_element_at(t);r->shown=which;
-return true;}
-static bool oxi_vk_is_router(const ox_tensor*x){
-return x->ndim==2&&oxi_vk_is_plain_f32(x)&&x->shape[0]>0&&x->shape[1]>0&&
+r->given|=1u<<which;r->chunk[which]=oxi_vk_chunk_of(t);r->at[which]=oxi_vk_element_at(t);r->shown=which;return true;}
+static bool oxi_vk_is_router(const ox_tensor*x){return x->ndim==2&&oxi_vk_is_plain_f32(x)&&x->shape[0]>0&&x->shape[1]>0&&
 x->shape[1]<=OXI_VK_ROUTE_EXPERTS&&x->shape[0]<(1<<20);}
-static void oxi_vk_route_numbers(oxi_vk_routing*r,const ox_tensor*x){memset(r,0,sizeof*r);
-r->rows=x->shape[0];r->experts=x->shape[1];r->scale=1;r->numbers=oxi_vk_chunk_of(x);
-r->numbers_at=oxi_vk_element_at(x);r->shown=-1;}
+static void oxi_vk_route_numbers(oxi_vk_routing*r,const ox_tensor*x){memset(r,0,sizeof*r);r->rows=x->shape[0];r->experts=x->shape[1];
+r->scale=1;r->numbers=oxi_vk_chunk_of(x);r->numbers_at=oxi_vk_element_at(x);r->shown=-1;}
 static bool oxi_vk_routes_best(oxi_vk_routing*r,const oxi_call*call){
 const ox_tensor*x=call->in[0],*values=call->out[0],*indices=call->out[1];
 if(r->chosen||!oxi_vk_is_router(x)||call->attr.topk.dim!=1||!call->attr.topk.largest)
@@ -29948,8 +29088,8 @@ return false;
 if(r->calls>0&&!oxi_vk_is_result(r,r->shown,x))return false;
 oxi_vk_routing with=*r;if(r->calls==0)oxi_vk_route_numbers(&with,x);
 if(!oxi_vk_route_gives(&with,OXI_VK_ROUTE_VALUES,values))return false;
-with.used=call->attr.topk.k;with.indices=oxi_vk_chunk_of(indices);
-with.indices_at=oxi_vk_element_at(indices);with.chosen=true;*r=with;return true;}
+with.used=call->attr.topk.k;with.indices=oxi_vk_chunk_of(indices);with.indices_at=oxi_vk_element_at(indices);with.chosen=true;*r=with;
+return true;}
 static bool oxi_vk_routes_bias(oxi_vk_routing*r,const oxi_call*call){const ox_tensor*bias=call->in[1];
 if(r->chosen||r->calls!=1||call->attr.scale.scale!=1||bias->is_number)return false;
 if(!oxi_vk_is_result(r,OXI_VK_ROUTE_SCORES,call->in[0])||!oxi_vk_is_plain_f32(bias))return false;
@@ -29966,29 +29106,26 @@ for(size_t i=0;i<sizeof order/sizeof*order;i++)
 if(r->given>>order[i]&1)return order[i];
 return OXI_VK_ROUTE_VALUES;}
 static bool oxi_vk_route_has(const oxi_vk_routing*r,int which){return(r->given>>which&1)!=0;}
-static bool oxi_vk_routes_weights(oxi_vk_routing*r,const oxi_call*call){
-const int weights=oxi_vk_route_weights(r);const bool summed=oxi_vk_route_has(r,OXI_VK_ROUTE_SUM);
-const bool bounded=oxi_vk_route_has(r,OXI_VK_ROUTE_BOUND);const ox_tensor*x=call->in[0];switch(call->op){
-case OXI_OP_gather:
+static bool oxi_vk_routes_weights(oxi_vk_routing*r,const oxi_call*call){const int weights=oxi_vk_route_weights(r);
+const bool summed=oxi_vk_route_has(r,OXI_VK_ROUTE_SUM);const bool bounded=oxi_vk_route_has(r,OXI_VK_ROUTE_BOUND);
+const ox_tensor*x=call->in[0];switch(call->op){case OXI_OP_gather:
 if(weights!=OXI_VK_ROUTE_VALUES||call->attr.along.dim!=1||summed||
-!oxi_vk_is_result(r,OXI_VK_ROUTE_SCORES,x)||!oxi_vk_is_chosen(r,call->in[1])||
-!oxi_vk_route_gives(r,OXI_VK_ROUTE_PICKED,call->out[0]))
+!oxi_vk_is_result(r,OXI_VK_ROUTE_SCORES,x)||!oxi_vk_is_chosen(r,call->in[1])||!oxi_vk_route_gives(r,OXI_VK_ROUTE_PICKED,call->out[0]))
 return false;
 r->picked=1;return true;case OXI_OP_softmax:
 if(weights>OXI_VK_ROUTE_PICKED||call->attr.along.dim!=1||summed||
 !oxi_vk_is_result(r,weights,x)||!oxi_vk_route_gives(r,OXI_VK_ROUTE_LATE,call->out[0]))
 return false;
 r->late=1;return true;case OXI_OP_sum:
-return weights<=OXI_VK_ROUTE_PICKED&&call->attr.reduce.dims==2&&call->attr.reduce.keepdim&&
-!summed&&oxi_vk_is_result(r,weights,x)&&oxi_vk_route_gives(r,OXI_VK_ROUTE_SUM,call->out[0]);
+return weights<=OXI_VK_ROUTE_PICKED&&call->attr.reduce.dims==2&&call->attr.reduce.keepdim&&!summed&&oxi_vk_is_result(r,weights,x)&&
+oxi_vk_route_gives(r,OXI_VK_ROUTE_SUM,call->out[0]);
 case OXI_OP_clamp:
 if(bounded||call->attr.range.high!=INFINITY||!oxi_vk_is_result(r,OXI_VK_ROUTE_SUM,x)||
 !oxi_vk_route_gives(r,OXI_VK_ROUTE_BOUND,call->out[0]))
 return false;
 r->least=(float)call->attr.range.low;return true;case OXI_OP_div:
 return weights<=OXI_VK_ROUTE_PICKED&&oxi_vk_is_result(r,weights,x)&&summed&&
-oxi_vk_is_result(r,bounded?OXI_VK_ROUTE_BOUND:OXI_VK_ROUTE_SUM,call->in[1])&&
-oxi_vk_route_gives(r,OXI_VK_ROUTE_SHARES,call->out[0]);
+oxi_vk_is_result(r,bounded?OXI_VK_ROUTE_BOUND:OXI_VK_ROUTE_SUM,call->in[1])&&oxi_vk_route_gives(r,OXI_VK_ROUTE_SHARES,call->out[0]);
 default:return false;}}
 static bool oxi_vk_routes_scale(oxi_vk_routing*r,const oxi_call*call){const ox_tensor*number=call->in[1];
 if(!r->chosen||oxi_vk_route_has(r,OXI_VK_ROUTE_SCALED)||!oxi_vk_is_immediate(number))return false;
@@ -29996,211 +29133,170 @@ if(!oxi_vk_is_result(r,oxi_vk_route_weights(r),call->in[0]))return false;
 const double scale=oxi_element_to_f64(number->dtype,oxi_ptr(number));
 if(!oxi_vk_route_gives(r,OXI_VK_ROUTE_SCALED,call->out[0]))return false;
 r->scale=(float)scale;return true;}
-static bool oxi_vk_routes_on(oxi_vk_device*d,const oxi_call*call){oxi_vk_routing*r=&d->routing;
-if(!oxi_vk_is_routed(d))return false;
+static bool oxi_vk_routes_on(oxi_vk_device*d,const oxi_call*call){oxi_vk_routing*r=&d->routing;if(!oxi_vk_is_routed(d))return false;
 for(int i=0;i<call->in_count;i++)
 if(call->in[i]&&!oxi_vk_is_immediate(call->in[i])&&!oxi_vk_is_here(d,call->in[i]))return false;
 switch(call->op){case OXI_OP_topk:return oxi_vk_routes_best(r,call);case OXI_OP_add:
 if(!oxi_vk_routes_bias(r,call))return false;
-oxi_vk_hold(&r->call[r->calls++],call);return true;case OXI_OP_mul:return oxi_vk_routes_scale(r,call);
-case OXI_OP_copy:
+oxi_vk_hold(&r->call[r->calls++],call);return true;case OXI_OP_mul:return oxi_vk_routes_scale(r,call);case OXI_OP_copy:
 return oxi_vk_is_chosen(r,call->in[0])&&!oxi_vk_route_has(r,OXI_VK_ROUTE_IDS)&&
 call->out[0]->dtype==OX_I32&&oxi_vk_route_gives(r,OXI_VK_ROUTE_IDS,call->out[0]);
 default:return r->chosen&&oxi_vk_routes_weights(r,call);}}
 static bool oxi_vk_route_begins(oxi_vk_device*d,const oxi_call*call){oxi_vk_routing*r=&d->routing;
 const ox_tensor*x=call->in[0],*out=call->out[0];if(call->op==OXI_OP_topk)return oxi_vk_routes_best(r,call);
 oxi_vk_route_numbers(r,x);if(!oxi_vk_route_gives(r,OXI_VK_ROUTE_SCORES,out))return false;
-r->scores=call->op==OXI_OP_softmax?OXI_VK_ROUTE_SOFTMAX:OXI_VK_ROUTE_SIGMOID;
-oxi_vk_hold(&r->call[r->calls++],call);return true;}
-static bool oxi_vk_is_route(const oxi_call*call){
-const bool rows=call->op==OXI_OP_softmax&&call->attr.along.dim==1;
-const bool first=call->op==OXI_OP_sigmoid||rows;
-if(call->op==OXI_OP_topk)return oxi_vk_is_router(call->in[0]);
+r->scores=call->op==OXI_OP_softmax?OXI_VK_ROUTE_SOFTMAX:OXI_VK_ROUTE_SIGMOID;oxi_vk_hold(&r->call[r->calls++],call);return true;}
+static bool oxi_vk_is_route(const oxi_call*call){const bool rows=call->op==OXI_OP_softmax&&call->attr.along.dim==1;
+const bool first=call->op==OXI_OP_sigmoid||rows;if(call->op==OXI_OP_topk)return oxi_vk_is_router(call->in[0]);
 return first&&oxi_vk_is_router(call->in[0])&&!oxi_vk_same_memory(call->in[0],call->out[0]);}
-static ox_status oxi_vk_route_dispatch(oxi_vk_device*d,const oxi_vk_routing*r){oxi_vk_route_params params;
-oxi_vk_dispatch dispatch;memset(&params,0,sizeof params);memset(&dispatch,0,sizeof dispatch);
-params.rows=(uint32_t)r->rows;params.experts=(uint32_t)r->experts;params.used=(uint32_t)r->used;
-params.numbers=r->numbers_at;params.indices=r->indices_at;params.ids=r->at[OXI_VK_ROUTE_IDS];
+static ox_status oxi_vk_route_dispatch(oxi_vk_device*d,const oxi_vk_routing*r){oxi_vk_route_params params;oxi_vk_dispatch dispatch;
+memset(&params,0,sizeof params);memset(&dispatch,0,sizeof dispatch);params.rows=(uint32_t)r->rows;params.experts=(uint32_t)r->experts;
+params.used=(uint32_t)r->used;params.numbers=r->numbers_at;params.indices=r->indices_at;params.ids=r->at[OXI_VK_ROUTE_IDS];
 params.bias=r->bias_at;params.least=oxi_bits_of_float(r->least);params.scale=oxi_bits_of_float(r->scale);
-oxi_vk_route_specials*special=&dispatch.special.route;special->scores=r->scores;special->biased=r->biased;
-special->picked=r->picked;special->late=r->late;special->given=r->given;dispatch.use[1].chunk=r->numbers;
-dispatch.use[2].chunk=r->indices;
-dispatch.use[3].chunk=oxi_vk_route_has(r,OXI_VK_ROUTE_IDS)?r->chunk[OXI_VK_ROUTE_IDS]:NULL;
-dispatch.use[4].chunk=r->bias;dispatch.use[2].writes=true;
-dispatch.use[3].writes=dispatch.use[3].chunk!=NULL;dispatch.uses=OXI_VK_BINDINGS;
+oxi_vk_route_specials*special=&dispatch.special.route;special->scores=r->scores;special->biased=r->biased;special->picked=r->picked;
+special->late=r->late;special->given=r->given;dispatch.use[1].chunk=r->numbers;dispatch.use[2].chunk=r->indices;
+dispatch.use[3].chunk=oxi_vk_route_has(r,OXI_VK_ROUTE_IDS)?r->chunk[OXI_VK_ROUTE_IDS]:NULL;dispatch.use[4].chunk=r->bias;
+dispatch.use[2].writes=true;dispatch.use[3].writes=dispatch.use[3].chunk!=NULL;dispatch.uses=OXI_VK_BINDINGS;
 for(int i=0;i<OXI_VK_ROUTE_IDS;i++){if(!oxi_vk_route_has(r,i))continue;
-params.at[i]=r->at[i];const int to=dispatch.use[0].chunk?dispatch.uses++:0;
-dispatch.use[to].chunk=r->chunk[i];dispatch.use[to].writes=true;}
-oxi_vk_bind_open(&dispatch,1);dispatch.shader=OXI_VK_SHADER_route;dispatch.params=&params;
-dispatch.param_bytes=sizeof params;oxi_vk_groups(&dispatch,(uint64_t)r->rows);
-return oxi_vk_record(d,&dispatch);}
-static ox_status oxi_vk_route_record(oxi_vk_device*d){const oxi_vk_routing r=d->routing;
-ox_status status=OX_OK;if(!oxi_vk_is_routed(d))return OX_OK;
+params.at[i]=r->at[i];const int to=dispatch.use[0].chunk?dispatch.uses++:0;dispatch.use[to].chunk=r->chunk[i];
+dispatch.use[to].writes=true;}
+oxi_vk_bind_open(&dispatch,1);dispatch.shader=OXI_VK_SHADER_route;dispatch.params=&params;dispatch.param_bytes=sizeof params;
+oxi_vk_groups(&dispatch,(uint64_t)r->rows);return oxi_vk_record(d,&dispatch);}
+static ox_status oxi_vk_route_record(oxi_vk_device*d){const oxi_vk_routing r=d->routing;ox_status status=OX_OK;
+if(!oxi_vk_is_routed(d))return OX_OK;
 d->routing.calls=0;d->routing.chosen=false;if(r.chosen)return oxi_vk_route_dispatch(d,&r);
 for(int i=0;i<r.calls&&status==OX_OK;i++){oxi_call call=r.call[i].call;
 status=call.op==OXI_OP_softmax?oxi_vk_row(d,&call):oxi_vk_map(d,&call);}
 return status;}
 static bool oxi_vk_route_uses(const oxi_vk_routing*r,const oxi_vk_chunk*chunk){
-bool used=chunk==r->numbers||(r->biased&&chunk==r->bias)||(r->chosen&&chunk==r->indices);
-for(int i=0;i<OXI_VK_ROUTE_RESULTS;i++)
+bool used=chunk==r->numbers||(r->biased&&chunk==r->bias)||(r->chosen&&chunk==r->indices);for(int i=0;i<OXI_VK_ROUTE_RESULTS;i++)
 used=used||(oxi_vk_route_has(r,i)&&chunk==r->chunk[i]);
 return used;}
-static bool oxi_vk_route_waits(const oxi_vk_device*d,const oxi_call*call){
-const oxi_call*product=&d->product[0].call;
+static bool oxi_vk_route_waits(const oxi_vk_device*d,const oxi_call*call){const oxi_call*product=&d->product[0].call;
 return d->held_products==1&&product->op==OXI_OP_linear&&d->steps.count==0&&
 oxi_vk_same_memory(product->out[0],call->in[0])&&call->in[0]->shape[0]==1;}
-static bool oxi_vk_product_can_route(const oxi_vk_product_group*g,const oxi_vk_product*p){
-const oxi_vk_routing*r=g->routing;
+static bool oxi_vk_product_can_route(const oxi_vk_product_group*g,const oxi_vk_product*p){const oxi_vk_routing*r=g->routing;
 return g->products==1&&!g->tail&&p->form.ndim==0&&p->form.m==1&&r->rows==1&&
 r->experts==p->form.n&&!oxi_vk_needs_books(p->form.t[2]->dtype)&&
-oxi_vk_is_plain_f32(p->form.t[0])&&r->numbers==oxi_vk_chunk_of(p->form.t[0])&&
-r->numbers_at==oxi_vk_element_at(p->form.t[0]);}
-enum{OXI_VK_ROUTE_CHUNKS=8};
-static void oxi_vk_route_chunks(const oxi_vk_device*d,const oxi_vk_routing*r,const oxi_call*router,
+oxi_vk_is_plain_f32(p->form.t[0])&&r->numbers==oxi_vk_chunk_of(p->form.t[0])&&r->numbers_at==oxi_vk_element_at(p->form.t[0]);}
+enum{OXI_VK_ROUTE_CHUNKS=8};static void oxi_vk_route_chunks(const oxi_vk_device*d,const oxi_vk_routing*r,const oxi_call*router,
 oxi_vk_chunk**chunk){chunk[0]=r->chunk[OXI_VK_ROUTE_VALUES];
-chunk[1]=r->indices;chunk[2]=oxi_vk_route_has(r,OXI_VK_ROUTE_IDS)?r->chunk[OXI_VK_ROUTE_IDS]:NULL;
-chunk[3]=r->biased?r->bias:NULL;chunk[4]=router?oxi_vk_chunk_of(router->out[0]):d->fault;
-chunk[5]=router?d->parts.chunk:NULL;chunk[6]=router?oxi_vk_chunk_of(router->in[1]):NULL;
-chunk[7]=router&&router->in[2]?oxi_vk_chunk_of(router->in[2]):NULL;}
+chunk[1]=r->indices;chunk[2]=oxi_vk_route_has(r,OXI_VK_ROUTE_IDS)?r->chunk[OXI_VK_ROUTE_IDS]:NULL;chunk[3]=r->biased?r->bias:NULL;
+chunk[4]=router?oxi_vk_chunk_of(router->out[0]):d->fault;chunk[5]=router?d->parts.chunk:NULL;
+chunk[6]=router?oxi_vk_chunk_of(router->in[1]):NULL;chunk[7]=router&&router->in[2]?oxi_vk_chunk_of(router->in[2]):NULL;}
 static bool oxi_vk_product_routes(const oxi_vk_device*d,const oxi_vk_product_group*g,
 oxi_vk_product_params*params,oxi_vk_dispatch*dispatch){oxi_vk_routing*r=g->routing;
 const oxi_vk_dispatch before=*dispatch;oxi_vk_chunk*chunk[OXI_VK_ROUTE_CHUNKS];
-oxi_vk_product_few_specials*special=&dispatch->special.product_few;uint32_t blocks=0;
-oxi_vk_route_chunks(d,r,g->router,chunk);
+oxi_vk_product_few_specials*special=&dispatch->special.product_few;uint32_t blocks=0;oxi_vk_route_chunks(d,r,g->router,chunk);
 if(!oxi_vk_bind_blocks(dispatch,chunk,OXI_VK_ROUTE_CHUNKS,&blocks)){*dispatch=before;
 return false;}
 for(int i=0;i<OXI_VK_ROUTE_RESULTS;i++){if(!oxi_vk_route_has(r,i))continue;
-params->behind[i]=r->at[i];dispatch->use[dispatch->uses++].chunk=r->chunk[i];
-dispatch->use[dispatch->uses-1].writes=true;}
+params->behind[i]=r->at[i];dispatch->use[dispatch->uses++].chunk=r->chunk[i];dispatch->use[dispatch->uses-1].writes=true;}
 for(int i=0;i<dispatch->uses;i++)
 if(dispatch->use[i].chunk==r->indices||dispatch->use[i].chunk==chunk[4])
 dispatch->use[i].writes=true;
-const uint32_t rest[]={r->indices_at,r->bias_at,oxi_bits_of_float(r->least),
-oxi_bits_of_float(r->scale),(uint32_t)r->used,(uint32_t)(d->fault->offset/4)+OXI_VK_ARRIVED};
+const uint32_t rest[]={r->indices_at,r->bias_at,oxi_bits_of_float(r->least),oxi_bits_of_float(r->scale),(uint32_t)r->used,
+(uint32_t)(d->fault->offset/4)+OXI_VK_ARRIVED};
 memcpy(params->behind+OXI_VK_ROUTE_RESULTS,rest,sizeof rest);if(g->router)oxi_vk_choice_params(d,g,params);
-special->router_scores=r->scores;special->router_biased=r->biased;special->router_picked=r->picked;
-special->router_late=r->late;special->router_given=r->given;special->router_blocks=blocks;
-if(g->router&&g->router->in[2])special->router_blocks|=1u<<24;
+special->router_scores=r->scores;special->router_biased=r->biased;special->router_picked=r->picked;special->router_late=r->late;
+special->router_given=r->given;special->router_blocks=blocks;if(g->router&&g->router->in[2])special->router_blocks|=1u<<24;
 r->calls=0;r->chosen=false;return true;}
 /* >>vulkan/ops/fuse_experts.c */
-static bool oxi_vk_holds_experts(const oxi_vk_device*d){
-return d->held_products>0&&d->product[0].call.op==OXI_OP_linear_experts;}
+static bool oxi_vk_holds_experts(const oxi_vk_device*d){return d->held_products>0&&d->product[0].call.op==OXI_OP_linear_experts;}
 static bool oxi_vk_can_hold_experts(const oxi_vk_device*d,const oxi_call*call){
-const ox_tensor*x=call->in[0],*c=call->out[0],*bias=call->in[3];
-if(bias&&!oxi_vk_is_plain_f32(bias))return false;
+const ox_tensor*x=call->in[0],*c=call->out[0],*bias=call->in[3];if(bias&&!oxi_vk_is_plain_f32(bias))return false;
 if(!oxi_vk_can_product(d,call)||!oxi_vk_is_plain_f32(x)||!oxi_vk_is_plain_f32(c))return false;
 if(ox_numel(c)==0||!ox_is_contiguous(call->in[2]))return false;
 const oxi_vk_product p=oxi_vk_product_of(call,NULL);return p.form.k>0&&oxi_vk_product_is_few(&p);}
-static bool oxi_vk_joins_experts(const oxi_vk_device*d,const oxi_call*call){
-const oxi_call*first=&d->product[0].call;
+static bool oxi_vk_joins_experts(const oxi_vk_device*d,const oxi_call*call){const oxi_call*first=&d->product[0].call;
 if(!oxi_vk_holds_experts(d)||d->held_products!=1||d->held_weigh||first->exact!=call->exact)
 return false;
 const ox_tensor*b=first->in[1],*other=call->in[1],*bias=first->in[3],*more=call->in[3];
 if(!bias!=!more||(bias&&(!oxi_vk_same_block(bias,more)||bias->stride[0]!=more->stride[0])))
 return false;
 return oxi_vk_same_memory(first->in[0],call->in[0])&&oxi_vk_same_memory(first->in[2],call->in[2])&&
-b->dtype==other->dtype&&oxi_same_layout(b,other)&&oxi_vk_same_block(b,other)&&
-oxi_vk_same_block(first->out[0],call->out[0])&&(oxi_vk_byte_at(b)-oxi_vk_byte_at(other))%16==0;}
-static bool oxi_vk_weighs_experts(const oxi_vk_device*d,const oxi_call*call){
-const oxi_call*product=&d->product[0].call;
+b->dtype==other->dtype&&oxi_same_layout(b,other)&&oxi_vk_same_block(b,other)&&oxi_vk_same_block(first->out[0],call->out[0])&&
+(oxi_vk_byte_at(b)-oxi_vk_byte_at(other))%16==0;}
+static bool oxi_vk_weighs_experts(const oxi_vk_device*d,const oxi_call*call){const oxi_call*product=&d->product[0].call;
 if(!oxi_vk_holds_experts(d)||d->held_products!=1||d->held_weigh)return false;
-const ox_tensor*c=product->out[0],*weights=call->in[1];
-return oxi_vk_same_memory(call->in[0],c)&&oxi_vk_same_memory(call->out[0],c)&&
+const ox_tensor*c=product->out[0],*weights=call->in[1];return oxi_vk_same_memory(call->in[0],c)&&oxi_vk_same_memory(call->out[0],c)&&
 !oxi_vk_is_immediate(weights)&&oxi_vk_is_here(d,weights)&&oxi_vk_is_plain_f32(weights)&&
 weights->ndim==3&&ox_numel(weights)==c->shape[0]*c->shape[1];}
-static bool oxi_vk_sums_experts(const oxi_vk_device*d,const oxi_call*call){
-const oxi_call*product=&d->product[0].call;if(!d->held_weigh||d->held_slots)return false;
+static bool oxi_vk_sums_experts(const oxi_vk_device*d,const oxi_call*call){const oxi_call*product=&d->product[0].call;
+if(!d->held_weigh||d->held_slots)return false;
 const ox_tensor*c=product->out[0],*sum=call->out[0],*ids=product->in[2],*b=product->in[1];
 if(!oxi_vk_same_memory(call->in[0],c)||call->attr.reduce.dims!=2||call->attr.reduce.keepdim)
 return false;
-if(product->in[0]->ndim!=3||c->shape[1]>OXI_VK_PRODUCT_ROWS||b->shape[2]%16!=0||
-oxi_vk_needs_books(b->dtype))
+if(product->in[0]->ndim!=3||c->shape[1]>OXI_VK_PRODUCT_ROWS||b->shape[2]%16!=0||oxi_vk_needs_books(b->dtype))
 return false;
 return oxi_vk_is_plain_f32(sum)&&oxi_vk_same_block(sum,ids)&&
 oxi_vk_chunk_of(sum)!=oxi_vk_chunk_of(c)&&oxi_vk_same_block(d->weigh.call.in[1],ids);}
 static bool oxi_vk_adds_experts(const oxi_vk_device*d,const oxi_call*call){
 if(!d->held_slots||call->in_count!=2||call->attr.scale.scale!=1)return false;
-const ox_tensor*x=call->out[0],*sum=d->slots.call.out[0];
-return oxi_vk_same_memory(call->in[0],x)&&oxi_vk_same_memory(call->in[1],sum)&&
+const ox_tensor*x=call->out[0],*sum=d->slots.call.out[0];return oxi_vk_same_memory(call->in[0],x)&&oxi_vk_same_memory(call->in[1],sum)&&
 oxi_vk_is_plain_f32(x)&&ox_numel(x)==ox_numel(sum)&&oxi_vk_same_block(x,sum)&&
 oxi_vk_chunk_of(x)!=oxi_vk_chunk_of(d->product[0].call.in[0]);}
 /* >>vulkan/ops/product/router.c */
 static bool oxi_vk_meets_norm(const oxi_vk_device*d,const oxi_call*product);
-static bool oxi_vk_may_leave_parts(const oxi_vk_device*d,const oxi_vk_product_group*g,
-const oxi_vk_product*p,const oxi_vk_few*f,const oxi_vk_dispatch*dispatch){
-return f->dot&&dispatch->special.product_few.tail==OXI_VK_TAIL_ADD&&!p->own&&g->products==1&&
+static bool oxi_vk_may_leave_parts(const oxi_vk_device*d,const oxi_vk_product_group*g,const oxi_vk_product*p,const oxi_vk_few*f,
+const oxi_vk_dispatch*dispatch){return f->dot&&dispatch->special.product_few.tail==OXI_VK_TAIL_ADD&&!p->own&&g->products==1&&
 p->form.m==1&&p->form.ndim==0&&p->form.column[0]==1&&ox_numel(g->tail->out[0])==p->form.n&&
 oxi_vk_few_shared(d,f,p)+4*OXI_VK_LEFT_ROOM<=d->limits.maxComputeSharedMemorySize;}
 static void oxi_vk_note_sum(oxi_vk_device*d,const oxi_vk_product_group*g,const oxi_vk_dispatch*dispatch,
 const oxi_vk_product_params*params){const ox_tensor*x=g->tail->out[0];
-d->sum_made.serial=d->serial;d->sum_made.noted=d->noted_at;d->sum_made.of=oxi_vk_chunk_of(x);
-d->sum_made.at=oxi_vk_element_at(x);d->sum_made.written=oxi_vk_epochs_of(d,d->sum_made.of)->written;
-d->sum_made.n=ox_numel(x);d->sum_made.dispatch=*dispatch;d->sum_made.params=*params;}
+d->sum_made.serial=d->serial;d->sum_made.noted=d->noted_at;d->sum_made.of=oxi_vk_chunk_of(x);d->sum_made.at=oxi_vk_element_at(x);
+d->sum_made.written=oxi_vk_epochs_of(d,d->sum_made.of)->written;d->sum_made.n=ox_numel(x);d->sum_made.dispatch=*dispatch;
+d->sum_made.params=*params;}
 static bool oxi_vk_sum_uses(const oxi_vk_device*d,const oxi_vk_chunk*chunk){bool used=false;
 for(int i=0;d->sum_made.of&&i<d->sum_made.dispatch.uses;i++)
 used=used||d->sum_made.dispatch.use[i].chunk==chunk;
 return used;}
 static bool oxi_vk_sum_is_open(oxi_vk_device*d,const ox_tensor*x){oxi_vk_chunk*chunk=oxi_vk_chunk_of(x);
 return d->recording&&d->sum_made.of==chunk&&d->sum_made.serial==d->serial&&
-d->sum_made.at==oxi_vk_element_at(x)&&d->sum_made.n==ox_numel(x)&&
-d->sum_made.written==oxi_vk_epochs_of(d,chunk)->written;}
-static bool oxi_vk_is_of_chosen(const oxi_vk_routing*r,const oxi_call*call){
-const ox_tensor*ids=call->in[2];
+d->sum_made.at==oxi_vk_element_at(x)&&d->sum_made.n==ox_numel(x)&&d->sum_made.written==oxi_vk_epochs_of(d,chunk)->written;}
+static bool oxi_vk_is_of_chosen(const oxi_vk_routing*r,const oxi_call*call){const ox_tensor*ids=call->in[2];
 if(!r->chosen||r->rows!=1||ox_numel(ids)!=r->used||call->in[1]->shape[0]!=r->experts)
 return false;
 if(ids->dtype==OX_I64)return oxi_vk_is_chosen(r,ids);
 return ids->dtype==OX_I32&&oxi_vk_route_has(r,OXI_VK_ROUTE_IDS)&&ox_is_contiguous(ids)&&
 oxi_vk_chunk_of(ids)==r->chunk[OXI_VK_ROUTE_IDS]&&oxi_vk_element_at(ids)==r->at[OXI_VK_ROUTE_IDS];}
-static bool oxi_vk_router_waits(const oxi_vk_device*d,const oxi_call*call){
-const oxi_call*router=&d->product[0].call;
+static bool oxi_vk_router_waits(const oxi_vk_device*d,const oxi_call*call){const oxi_call*router=&d->product[0].call;
 if(d->held_products!=1||router->op!=OXI_OP_linear||d->steps.count>0)return false;
-return oxi_vk_is_of_chosen(&d->routing,call)&&oxi_vk_can_hold_experts(d,call)&&
-d->routing.numbers==oxi_vk_chunk_of(router->out[0])&&
+return oxi_vk_is_of_chosen(&d->routing,call)&&oxi_vk_can_hold_experts(d,call)&&d->routing.numbers==oxi_vk_chunk_of(router->out[0])&&
 d->routing.numbers_at==oxi_vk_element_at(router->out[0])&&oxi_vk_same_memory(router->in[0],call->in[0]);}
-static bool oxi_vk_router_goes_on(const oxi_vk_device*d,const oxi_call*call){
-const oxi_vk_fused*row=oxi_vk_fused_of(call->op);if(row->role==OXI_VK_JOINS_EXPERTS)
+static bool oxi_vk_router_goes_on(const oxi_vk_device*d,const oxi_call*call){const oxi_vk_fused*row=oxi_vk_fused_of(call->op);
+if(row->role==OXI_VK_JOINS_EXPERTS)
 return d->held_router?oxi_vk_is_of_chosen(&d->routing,call):oxi_vk_router_waits(d,call);
 return d->held_router&&row->role==OXI_VK_JOINS_GATE;}
-static void oxi_vk_set_router_aside(oxi_vk_device*d){oxi_vk_hold(&d->router,&d->product[0].call);
-d->held_products=0;d->held_router=true;}
-static bool oxi_vk_router_is_plain(const oxi_vk_device*d){
-const oxi_call*router=&d->router.call,*norm=&d->norm.call;
-const ox_tensor*w=router->in[1],*bias=router->in[2];
-return d->held_norm&&!d->held_post&&!d->norm_written&&oxi_vk_meets_norm(d,router)&&
+static void oxi_vk_set_router_aside(oxi_vk_device*d){oxi_vk_hold(&d->router,&d->product[0].call);d->held_products=0;d->held_router=true;}
+static bool oxi_vk_router_is_plain(const oxi_vk_device*d){const oxi_call*router=&d->router.call,*norm=&d->norm.call;
+const ox_tensor*w=router->in[1],*bias=router->in[2];return d->held_norm&&!d->held_post&&!d->norm_written&&oxi_vk_meets_norm(d,router)&&
 oxi_vk_fused_of(norm->op)->tail==OXI_VK_NORM_RMS&&norm->in[1]&&oxi_vk_is_plain_f32(w)&&
-w->shape[0]<=OXI_VK_CHOICE_EXPERTS&&(!bias||oxi_vk_is_plain_f32(bias))&&
-router->attr.activation.activation==OX_ACTIVATION_NONE;}
+w->shape[0]<=OXI_VK_CHOICE_EXPERTS&&(!bias||oxi_vk_is_plain_f32(bias))&&router->attr.activation.activation==OX_ACTIVATION_NONE;}
 static bool oxi_vk_parts_room(oxi_vk_device*d){const uint32_t*groups=d->sum_made.dispatch.groups;
-const uint64_t rows=(uint64_t)d->router.call.in[1]->shape[0]+1;
-const uint64_t bytes=4*rows*groups[0]*groups[1];const bool clear=ox_error()==OX_OK;
-if(d->parts.bytes>=bytes)return true;
+const uint64_t rows=(uint64_t)d->router.call.in[1]->shape[0]+1;const uint64_t bytes=4*rows*groups[0]*groups[1];
+const bool clear=ox_error()==OX_OK;if(d->parts.bytes>=bytes)return true;
 if(d->parts.chunk)oxi_vk_chunk_give(d,d->parts.chunk);
-d->parts.chunk=oxi_vk_chunk_alloc(d,bytes);d->parts.bytes=d->parts.chunk?bytes:0;
-if(!d->parts.chunk&&clear)ox_error_clear();
+d->parts.chunk=oxi_vk_chunk_alloc(d,bytes);d->parts.bytes=d->parts.chunk?bytes:0;if(!d->parts.chunk&&clear)ox_error_clear();
 return d->parts.chunk!=NULL;}
-static bool oxi_vk_gate_can_choose(oxi_vk_device*d){
-const oxi_call*gate=&d->product[0].call,*norm=&d->norm.call;
-const ox_tensor*bias=gate->in[3],*weight=norm->in[1];oxi_vk_product p=oxi_vk_product_of(gate,NULL);
-oxi_vk_dispatch dispatch;uint32_t blocks=0;p.rough=p.weights&&!gate->exact;
-if(p.form.m!=1||p.form.ndim!=2||p.form.shape[0]!=1)return false;
+static bool oxi_vk_gate_can_choose(oxi_vk_device*d){const oxi_call*gate=&d->product[0].call,*norm=&d->norm.call;
+const ox_tensor*bias=gate->in[3],*weight=norm->in[1];oxi_vk_product p=oxi_vk_product_of(gate,NULL);oxi_vk_dispatch dispatch;
+uint32_t blocks=0;p.rough=p.weights&&!gate->exact;if(p.form.m!=1||p.form.ndim!=2||p.form.shape[0]!=1)return false;
 const oxi_vk_few f=oxi_vk_few_of(d,&p,p.whole_n,true,true,true,false);
 if(!f.dot||oxi_vk_few_shared(d,&f,&p)+OXI_VK_CHOICE_SHARED>d->limits.maxComputeSharedMemorySize)
 return false;
-memset(&dispatch,0,sizeof dispatch);oxi_vk_bind(&dispatch,0,gate->out[0],true);
-oxi_vk_bind(&dispatch,1,norm->in[0],false);oxi_vk_bind(&dispatch,2,gate->in[1],false);
-oxi_vk_bind(&dispatch,3,weight,false);if(bias)oxi_vk_bind(&dispatch,4,bias,false);
+memset(&dispatch,0,sizeof dispatch);oxi_vk_bind(&dispatch,0,gate->out[0],true);oxi_vk_bind(&dispatch,1,norm->in[0],false);
+oxi_vk_bind(&dispatch,2,gate->in[1],false);oxi_vk_bind(&dispatch,3,weight,false);if(bias)oxi_vk_bind(&dispatch,4,bias,false);
 if(!oxi_vk_same_block(gate->out[0],norm->out[0]))
 oxi_vk_bind(&dispatch,bias?5:4,norm->out[0],true);
 oxi_vk_chunk*chunk[OXI_VK_ROUTE_CHUNKS];oxi_vk_route_chunks(d,&d->routing,&d->router.call,chunk);
 return oxi_vk_bind_blocks(&dispatch,chunk,OXI_VK_ROUTE_CHUNKS,&blocks);}
-static void oxi_vk_choice_params(const oxi_vk_device*d,const oxi_vk_product_group*g,
-oxi_vk_product_params*params){const ox_tensor*w=g->router->in[1],*bias=g->router->in[2];
-uint32_t*behind=params->behind+OXI_VK_ROUTE_RESULTS+6;
-params->steps_first=(uint32_t)(d->parts.chunk->offset/4);params->steps_n=d->parts.each;
-params->steps_to=(uint32_t)g->routing->used;params->window=oxi_vk_element_at(g->router->out[0]);
+static void oxi_vk_choice_params(const oxi_vk_device*d,const oxi_vk_product_group*g,oxi_vk_product_params*params){
+const ox_tensor*w=g->router->in[1],*bias=g->router->in[2];uint32_t*behind=params->behind+OXI_VK_ROUTE_RESULTS+6;
+params->steps_first=(uint32_t)(d->parts.chunk->offset/4);params->steps_n=d->parts.each;params->steps_to=(uint32_t)g->routing->used;
+params->window=oxi_vk_element_at(g->router->out[0]);
 behind[0]=oxi_vk_element_at(w);behind[1]=(uint32_t)w->stride[0];behind[2]=bias?oxi_vk_element_at(bias):0;}
-static bool oxi_vk_leave_parts(oxi_vk_device*d){
-const ox_tensor*w=d->router.call.in[1],*weight=d->norm.call.in[1];
+static bool oxi_vk_leave_parts(oxi_vk_device*d){const ox_tensor*w=d->router.call.in[1],*weight=d->norm.call.in[1];
 oxi_vk_dispatch with=d->sum_made.dispatch;oxi_vk_product_params params=d->sum_made.params;
 oxi_vk_product_few_specials*special=&with.special.product_few;
 const int64_t takes=special->threads/OXI_VK_LINE_LANES/special->split*special->columns;uint32_t blocks=0;
@@ -30209,19 +29305,17 @@ oxi_vk_chunk*chunk[3]={d->parts.chunk,oxi_vk_chunk_of(w),oxi_vk_chunk_of(weight)
 if(!oxi_vk_bind_blocks(&with,chunk,3,&blocks))return false;
 for(int i=0;i<with.uses;i++)
 if(with.use[i].chunk==d->parts.chunk)with.use[i].writes=true;
-oxi_vk_bind_rest(&with);params.experts=(uint32_t)w->shape[0];
-params.steps_first=(uint32_t)(d->parts.chunk->offset/4);params.steps_n=(uint32_t)w->stride[0];
-params.steps_to=oxi_vk_element_at(w);params.window=oxi_vk_element_at(weight);
-special->routes=OXI_VK_ROUTES_PARTS;special->router_blocks=blocks<<15;oxi_vk_groups(&with,d->parts.each);
-with.params=&params;return oxi_vk_amend(d,&with,&d->sum_made.dispatch,d->sum_made.noted);}
+oxi_vk_bind_rest(&with);params.experts=(uint32_t)w->shape[0];params.steps_first=(uint32_t)(d->parts.chunk->offset/4);
+params.steps_n=(uint32_t)w->stride[0];params.steps_to=oxi_vk_element_at(w);params.window=oxi_vk_element_at(weight);
+special->routes=OXI_VK_ROUTES_PARTS;special->router_blocks=blocks<<15;oxi_vk_groups(&with,d->parts.each);with.params=&params;
+return oxi_vk_amend(d,&with,&d->sum_made.dispatch,d->sum_made.noted);}
 static bool oxi_vk_chooses(oxi_vk_device*d,const oxi_call*gate){const ox_tensor*x=d->norm.call.in[0];
 const bool plain=gate&&d->held_products==2&&oxi_vk_router_is_plain(d)&&oxi_vk_sum_is_open(d,x);
-const bool chooses=plain&&oxi_vk_parts_room(d)&&oxi_vk_sum_is_open(d,x)&&
-oxi_vk_gate_can_choose(d)&&oxi_vk_leave_parts(d);
+const bool chooses=plain&&oxi_vk_parts_room(d)&&oxi_vk_sum_is_open(d,x)&&oxi_vk_gate_can_choose(d)&&oxi_vk_leave_parts(d);
 d->counters.chosen+=chooses;return chooses;}
 /* >>vulkan/ops/fuse.c */
-enum{OXI_VK_HELD_CALLS=OXI_VK_GROUP+19};static int oxi_vk_all_held(oxi_vk_device*d,oxi_vk_held_call**out){
-int count=0;if(d->held_post)out[count++]=&d->post;
+enum{OXI_VK_HELD_CALLS=OXI_VK_GROUP+19};static int oxi_vk_all_held(oxi_vk_device*d,oxi_vk_held_call**out){int count=0;
+if(d->held_post)out[count++]=&d->post;
 if(d->held_post)out[count++]=&d->sum;
 if(d->held_norm)out[count++]=&d->norm;
 for(int i=0;i<d->held_products;i++)out[count++]=&d->product[i];
@@ -30239,14 +29333,12 @@ for(int i=0;i<d->routing.calls;i++)out[count++]=&d->routing.call[i];
 if(d->held_heads)out[count++]=&d->heads;
 if(d->held_rope)out[count++]=&d->rope;
 return count;}
-static void oxi_vk_let_go(oxi_vk_device*d){
-d->held_norm=d->held_rope=d->held_post=d->held_heads=d->held_store=false;
-d->held_weigh=d->held_slots=d->held_router=false;d->held_products=d->held_turns=0;
-d->routing.calls=d->steps.count=0;d->routing.chosen=false;
-for(int i=0;i<d->kept_count;i++)oxi_vk_chunk_give(d,d->kept[i]);
+static void oxi_vk_let_go(oxi_vk_device*d){d->held_norm=d->held_rope=d->held_post=d->held_heads=d->held_store=false;
+d->held_weigh=d->held_slots=d->held_router=false;d->held_products=d->held_turns=0;d->routing.calls=d->steps.count=0;
+d->routing.chosen=false;for(int i=0;i<d->kept_count;i++)oxi_vk_chunk_give(d,d->kept[i]);
 d->kept_count=0;}
-static bool oxi_vk_keep(oxi_vk_device*d,oxi_vk_chunk*chunk){oxi_vk_held_call*held[OXI_VK_HELD_CALLS];
-bool used=oxi_vk_steps_use(&d->steps,chunk)||(oxi_vk_is_routed(d)&&oxi_vk_route_uses(&d->routing,chunk));
+static bool oxi_vk_keep(oxi_vk_device*d,oxi_vk_chunk*chunk){oxi_vk_held_call*held[OXI_VK_HELD_CALLS];bool used=
+oxi_vk_steps_use(&d->steps,chunk)||(oxi_vk_is_routed(d)&&oxi_vk_route_uses(&d->routing,chunk));
 for(int i=oxi_vk_all_held(d,held);i-- >0;){used=used||oxi_vk_chunk_of(&held[i]->result)==chunk;
 for(int k=0;k<held[i]->call.in_count;k++)
 used=used||(held[i]->in[k]&&held[i]->in[k]->storage->data==chunk);}
@@ -30255,19 +29347,17 @@ if(d->kept_count==OXI_VK_KEPT||chunk->bytes>OXI_VK_KEPT_BYTES){(void)oxi_vk_flus
 return false;}
 d->kept[d->kept_count++]=chunk;return true;}
 static bool oxi_vk_can_hold_norm(const oxi_vk_device*d,const oxi_call*call){
-const ox_tensor*x=call->in[0],*weight=call->in[1],*bias=call->in_count>2?call->in[2]:NULL;
-int64_t k=x->ndim>0?x->shape[x->ndim-1]:0;if(call->attr.norm.last_dims!=1||k==0||k%32!=0)return false;
+const ox_tensor*x=call->in[0],*weight=call->in[1],*bias=call->in_count>2?call->in[2]:NULL;int64_t k=x->ndim>0?x->shape[x->ndim-1]:0;
+if(call->attr.norm.last_dims!=1||k==0||k%32!=0)return false;
 int64_t rows=ox_numel(x)/k;if(weight&&bias&&!oxi_vk_same_block(weight,bias))return false;
 return rows>0&&rows<=OXI_VK_FEW_NORMS&&oxi_vk_is_quads(x)&&oxi_vk_is_quads(call->out[0])&&
 (!weight||oxi_vk_is_quads(weight))&&(!bias||oxi_vk_is_quads(bias))&&
 (uint64_t)(rows*k)*6 +8192*(uint64_t)rows<=d->limits.maxComputeSharedMemorySize;}
-static bool oxi_vk_can_hold_product(const oxi_vk_device*d,const oxi_call*call){
-const ox_tensor*x=call->in[0],*bias=call->in[2];
+static bool oxi_vk_can_hold_product(const oxi_vk_device*d,const oxi_call*call){const ox_tensor*x=call->in[0],*bias=call->in[2];
 if((bias&&!oxi_vk_is_plain_f32(bias))||!oxi_vk_can_product(d,call))return false;
 if(!oxi_vk_is_plain_f32(x)||!oxi_vk_is_plain_f32(call->out[0])||ox_numel(call->out[0])==0)
 return false;
-oxi_vk_product p=oxi_vk_product_of(call,NULL);return p.form.ndim==0&&p.form.k>0&&oxi_vk_product_is_few(&p);
-}
+oxi_vk_product p=oxi_vk_product_of(call,NULL);return p.form.ndim==0&&p.form.k>0&&oxi_vk_product_is_few(&p);}
 static bool oxi_vk_adds_norm(const oxi_vk_device*d,const oxi_call*call){const oxi_call*norm=&d->norm.call;
 if(!d->held_norm||d->held_post||d->held_products>0||d->norm_written||call->in_count!=2)
 return false;
@@ -30276,108 +29366,84 @@ if(oxi_vk_fused_of(norm->op)->tail!=OXI_VK_NORM_RMS||!norm->in[1]||call->attr.sc
 return false;
 if(ox_numel(x)!=ox_numel(y))return false;
 return oxi_vk_same_memory(call->in[0],x)&&oxi_vk_same_memory(call->in[1],y)&&oxi_vk_is_quads(x)&&
-oxi_vk_same_block(x,other)&&oxi_vk_chunk_of(x)!=oxi_vk_chunk_of(other)&&
-oxi_vk_chunk_of(x)!=oxi_vk_chunk_of(y);}
-static bool oxi_vk_meets_norm(const oxi_vk_device*d,const oxi_call*product){
-const ox_tensor*a=product->in[0],*c=product->out[0];
-if(d->held_norm&&product->in[2]&&oxi_vk_needs_books(product->in[1]->dtype)&&
-!oxi_vk_same_block(c,d->norm.call.out[0]))
+oxi_vk_same_block(x,other)&&oxi_vk_chunk_of(x)!=oxi_vk_chunk_of(other)&&oxi_vk_chunk_of(x)!=oxi_vk_chunk_of(y);}
+static bool oxi_vk_meets_norm(const oxi_vk_device*d,const oxi_call*product){const ox_tensor*a=product->in[0],*c=product->out[0];
+if(d->held_norm&&product->in[2]&&oxi_vk_needs_books(product->in[1]->dtype)&&!oxi_vk_same_block(c,d->norm.call.out[0]))
 return false;
-if(d->held_norm&&d->held_post&&d->norm.call.in[1]&&
-!oxi_vk_same_block(d->norm.call.in[1],d->post.call.in[1]))
+if(d->held_norm&&d->held_post&&d->norm.call.in[1]&&!oxi_vk_same_block(d->norm.call.in[1],d->post.call.in[1]))
 return false;
-return(d->held_norm||d->held_post)&&
-oxi_vk_same_memory(a,d->held_norm?d->norm.call.out[0]:d->sum.call.out[0]);}
-static bool oxi_vk_joins_products(const oxi_vk_device*d,const oxi_call*call){
-const oxi_call*first=&d->product[0].call;
+return(d->held_norm||d->held_post)&&oxi_vk_same_memory(a,d->held_norm?d->norm.call.out[0]:d->sum.call.out[0]);}
+static bool oxi_vk_joins_products(const oxi_vk_device*d,const oxi_call*call){const oxi_call*first=&d->product[0].call;
 if(d->held_products==0||d->held_products==OXI_VK_GROUP||oxi_vk_holds_experts(d)||first->exact!=call->exact)
 return false;
 if(first->attr.activation.activation||call->attr.activation.activation)return false;
-const ox_tensor*b=first->in[1],*c=first->out[0],*bias=first->in[2];
-const ox_tensor*other=call->in[1],*more=call->in[2];
+const ox_tensor*b=first->in[1],*c=first->out[0],*bias=first->in[2];const ox_tensor*other=call->in[1],*more=call->in[2];
 if(!bias!=!more||(bias&&!oxi_vk_same_block(bias,more)))return false;
 return oxi_vk_same_memory(first->in[0],call->in[0])&&b->dtype==other->dtype&&
-b->stride[0]==other->stride[0]&&b->stride[1]==other->stride[1]&&
-oxi_vk_same_block(b,other)&&oxi_vk_same_block(c,call->out[0])&&
+b->stride[0]==other->stride[0]&&b->stride[1]==other->stride[1]&&oxi_vk_same_block(b,other)&&oxi_vk_same_block(c,call->out[0])&&
 (oxi_vk_byte_at(b)-oxi_vk_byte_at(other))%16==0;}
-static bool oxi_vk_products_read(const oxi_vk_device*d,const ox_tensor*t){
-const oxi_call*product=&d->product[0].call;const oxi_vk_chunk*chunk=oxi_vk_chunk_of(t);
-if(oxi_vk_holds_experts(d)&&chunk==oxi_vk_chunk_of(product->in[0]))return true;
+static bool oxi_vk_products_read(const oxi_vk_device*d,const ox_tensor*t){const oxi_call*product=&d->product[0].call;
+const oxi_vk_chunk*chunk=oxi_vk_chunk_of(t);if(oxi_vk_holds_experts(d)&&chunk==oxi_vk_chunk_of(product->in[0]))return true;
 if(!oxi_vk_meets_norm(d,product))return chunk==oxi_vk_chunk_of(product->in[0]);
 if(d->held_post&&(chunk==oxi_vk_chunk_of(d->post.call.in[0])||chunk==oxi_vk_chunk_of(d->sum.call.out[0])))
 return true;
 return d->held_norm&&chunk==oxi_vk_chunk_of(d->norm.call.in[0]);}
-static bool oxi_vk_adds_product(const oxi_vk_device*d,const oxi_call*call){
-const oxi_call*product=&d->product[0].call;const ox_tensor*x=call->out[0];
-if(d->held_products!=1||call->in_count!=2||call->attr.scale.scale!=1)return false;
+static bool oxi_vk_adds_product(const oxi_vk_device*d,const oxi_call*call){const oxi_call*product=&d->product[0].call;
+const ox_tensor*x=call->out[0];if(d->held_products!=1||call->in_count!=2||call->attr.scale.scale!=1)return false;
 if(oxi_vk_holds_experts(d))return oxi_vk_adds_experts(d,call);
 if(!oxi_vk_same_memory(call->in[0],x)||!oxi_vk_same_memory(call->in[1],product->out[0]))
 return false;
 if(ox_numel(x)!=ox_numel(product->out[0]))return false;
 return oxi_vk_is_plain_f32(x)&&oxi_vk_same_block(x,product->out[0])&&!oxi_vk_products_read(d,x)&&
 oxi_vk_chunk_of(x)!=oxi_vk_chunk_of(product->out[0]);}
-static bool oxi_vk_activates_product(const oxi_vk_device*d,const oxi_call*call){
-const oxi_call*product=&d->product[0].call;
+static bool oxi_vk_activates_product(const oxi_vk_device*d,const oxi_call*call){const oxi_call*product=&d->product[0].call;
 return d->held_products==1&&!oxi_vk_holds_experts(d)&&!product->attr.activation.activation&&
 oxi_vk_same_memory(call->in[0],product->out[0])&&oxi_vk_same_memory(call->out[0],product->out[0]);}
 static bool oxi_vk_is_clamped_gate(const oxi_call*call){const double*numbers=call->attr.chain.numbers.n;
 return call->attr.chain.program==oxi_chain_of(OXI_CHAIN_CLAMPED_GATE)&&numbers[2]==-numbers[0];}
-static bool oxi_vk_gates_products(const oxi_vk_device*d,const oxi_call*call){
-const ox_tensor*out=call->out[0];if(d->held_products!=2||!oxi_vk_is_plain_f32(out))return false;
+static bool oxi_vk_gates_products(const oxi_vk_device*d,const oxi_call*call){const ox_tensor*out=call->out[0];
+if(d->held_products!=2||!oxi_vk_is_plain_f32(out))return false;
 const ox_tensor*c=d->product[0].call.out[0],*other=d->product[1].call.out[0];
 if(ox_numel(c)!=ox_numel(other)||ox_numel(c)!=ox_numel(out))return false;
-bool in_place=oxi_vk_same_memory(out,c);
-return oxi_vk_same_memory(call->in[0],c)&&oxi_vk_same_memory(call->in[1],other)&&
+bool in_place=oxi_vk_same_memory(out,c);return oxi_vk_same_memory(call->in[0],c)&&oxi_vk_same_memory(call->in[1],other)&&
 oxi_vk_same_block(out,c)&&(in_place||oxi_vk_chunk_of(out)!=oxi_vk_chunk_of(c))&&
 oxi_vk_chunk_of(out)!=oxi_vk_chunk_of(other)&&!oxi_vk_products_read(d,out);}
 static ox_tensor oxi_vk_half(const ox_tensor*t,bool second,int dim){ox_tensor half=*t;half.shape[dim]/=2;
 if(second)half.offset+=half.shape[dim]*half.stride[dim];
 return half;}
-static bool oxi_vk_gates_halves(const oxi_vk_device*d,const oxi_call*call){
-const oxi_call*product=&d->product[0].call;
+static bool oxi_vk_gates_halves(const oxi_vk_device*d,const oxi_call*call){const oxi_call*product=&d->product[0].call;
 if(d->held_products!=1||oxi_vk_holds_experts(d)||product->attr.activation.activation)return false;
 const ox_tensor*c=product->out[0];int last=c->ndim-1;if(c->shape[last]%2!=0)return false;
-ox_tensor first=oxi_vk_half(c,false,last),second=oxi_vk_half(c,true,last);
-const oxi_vk_product p=oxi_vk_product_of(product,NULL);
+ox_tensor first=oxi_vk_half(c,false,last),second=oxi_vk_half(c,true,last);const oxi_vk_product p=oxi_vk_product_of(product,NULL);
 const int64_t half=oxi_vk_product_units(p.form.t[2],p.form.column[2])*first.shape[last];
 return oxi_vk_same_memory(call->in[0],&first)&&oxi_vk_same_memory(call->in[1],&second)&&
 oxi_vk_same_memory(call->out[0],&first)&&half%16==0&&!oxi_vk_products_read(d,c);}
-enum{OXI_VK_HEAD=512};static bool oxi_vk_can_hold_heads(const oxi_call*call){
-const ox_tensor*x=call->in[0],*weight=call->in[1];
+enum{OXI_VK_HEAD=512};static bool oxi_vk_can_hold_heads(const oxi_call*call){const ox_tensor*x=call->in[0],*weight=call->in[1];
 return oxi_vk_fused_of(call->op)->tail==OXI_VK_NORM_RMS&&call->attr.norm.last_dims==1&&
 x->ndim==3&&x->shape[2]%4==0&&x->shape[2]<=OXI_VK_HEAD&&ox_numel(x)>0&&
-oxi_vk_fits(x)&&oxi_vk_is_quads(x)&&weight&&oxi_vk_is_plain_f32(weight)&&oxi_vk_is_plain_f32(call->out[0]);
-}
-static void oxi_vk_take_heads(oxi_vk_device*d){
-if(!d->held_norm||d->held_post||d->held_products>0||d->norm_written)return;
+oxi_vk_fits(x)&&oxi_vk_is_quads(x)&&weight&&oxi_vk_is_plain_f32(weight)&&oxi_vk_is_plain_f32(call->out[0]);}
+static void oxi_vk_take_heads(oxi_vk_device*d){if(!d->held_norm||d->held_post||d->held_products>0||d->norm_written)return;
 if(!oxi_vk_can_hold_heads(&d->norm.call))return;
 oxi_vk_hold(&d->heads,&d->norm.call);d->held_norm=false;d->held_heads=true;}
-static bool oxi_vk_turns_heads(const oxi_vk_device*d,const oxi_call*call){
-if(!d->held_heads||d->held_rope||call->in[2])return false;
-const ox_tensor*x=call->in[0],*heads=d->heads.call.out[0],*out=call->out[0];ox_tensor turned=*heads;
-for(int i=0;i<2;i++){turned.shape[i]=heads->shape[1 -i];
-turned.stride[i]=heads->stride[1 -i];}
-return oxi_vk_same_memory(x,&turned)&&oxi_vk_same_block(out,heads)&&
-oxi_vk_chunk_of(out)!=oxi_vk_chunk_of(heads)&&oxi_vk_chunk_of(out)!=oxi_vk_chunk_of(d->heads.call.in[0]);}
-static ox_status oxi_vk_record_rope(oxi_vk_device*d,const ox_tensor*copy){
-oxi_vk_time_call(d,&d->rope.call);
+static bool oxi_vk_turns_heads(const oxi_vk_device*d,const oxi_call*call){if(!d->held_heads||d->held_rope||call->in[2])return false;
+const ox_tensor*x=call->in[0],*heads=d->heads.call.out[0],*out=call->out[0];ox_tensor turned=*heads;for(int i=0;i<2;i++){
+turned.shape[i]=heads->shape[1 -i];turned.stride[i]=heads->stride[1 -i];}
+return oxi_vk_same_memory(x,&turned)&&oxi_vk_same_block(out,heads)&&oxi_vk_chunk_of(out)!=oxi_vk_chunk_of(heads)&&
+oxi_vk_chunk_of(out)!=oxi_vk_chunk_of(d->heads.call.in[0]);}
+static ox_status oxi_vk_record_rope(oxi_vk_device*d,const ox_tensor*copy){oxi_vk_time_call(d,&d->rope.call);
 return oxi_vk_rope(d,&d->rope.call,d->held_heads?&d->heads.call:NULL,copy);}
-static bool oxi_vk_copies_rope(const oxi_vk_device*d,const oxi_call*call){
-const oxi_call*rope=&d->rope.call;const ox_tensor*to=call->out[0];bool fits=
-d->held_rope&&oxi_vk_same_memory(call->in[0],rope->out[0])&&oxi_vk_product_reads(to->dtype);
+static bool oxi_vk_copies_rope(const oxi_vk_device*d,const oxi_call*call){const oxi_call*rope=&d->rope.call;
+const ox_tensor*to=call->out[0];bool fits=d->held_rope&&oxi_vk_same_memory(call->in[0],rope->out[0])&&oxi_vk_product_reads(to->dtype);
 for(int i=0;fits&&i<rope->in_count;i++)
 fits=!rope->in[i]||oxi_vk_chunk_of(rope->in[i])!=oxi_vk_chunk_of(to);
 if(fits&&d->held_heads)
-fits=oxi_vk_chunk_of(d->heads.call.in[0])!=oxi_vk_chunk_of(to)&&
-oxi_vk_chunk_of(d->heads.call.in[1])!=oxi_vk_chunk_of(to);
+fits=oxi_vk_chunk_of(d->heads.call.in[0])!=oxi_vk_chunk_of(to)&&oxi_vk_chunk_of(d->heads.call.in[1])!=oxi_vk_chunk_of(to);
 return fits&&oxi_vk_chunk_of(rope->out[0])!=oxi_vk_chunk_of(to)&&oxi_vk_fits(to);}
-static void oxi_vk_set_aside(oxi_vk_device*d,const oxi_call*copy){
-oxi_vk_held_turn*turn=&d->turn[d->held_turns++];turn->normed=d->held_heads;turn->turned=true;
-turn->copied=copy!=NULL;if(d->held_heads)oxi_vk_hold(&turn->heads,&d->heads.call);
+static void oxi_vk_set_aside(oxi_vk_device*d,const oxi_call*copy){oxi_vk_held_turn*turn=&d->turn[d->held_turns++];
+turn->normed=d->held_heads;turn->turned=true;turn->copied=copy!=NULL;if(d->held_heads)oxi_vk_hold(&turn->heads,&d->heads.call);
 oxi_vk_hold(&turn->rope,&d->rope.call);if(copy)oxi_vk_hold(&turn->copy,copy);
 d->held_heads=d->held_rope=false;}
-static bool oxi_vk_turns_queries(const oxi_vk_device*d,const ox_tensor*next){
-if(!d->held_rope||d->held_turns>0)return false;
+static bool oxi_vk_turns_queries(const oxi_vk_device*d,const ox_tensor*next){if(!d->held_rope||d->held_turns>0)return false;
 const ox_tensor*x=d->rope.call.in[0];return x->dtype==OX_F32&&x->ndim==3&&x->shape[1]==1&&next->ndim==3;}
 static bool oxi_vk_stores_row(const oxi_vk_device*d,const oxi_call*call){const ox_tensor*row=call->in[0];
 return row->dtype==OX_F32&&row->ndim==3&&call->out[0]->ndim==3&&oxi_vk_is_here(d,row)&&
@@ -30385,27 +29451,21 @@ oxi_vk_product_reads(call->out[0]->dtype)&&row->shape[1]==1;}
 static void oxi_vk_set_key_aside(oxi_vk_device*d,const oxi_call*copy){
 for(int i=0;i<2;i++)d->turn[i].normed=d->turn[i].turned=d->turn[i].copied=false;
 oxi_vk_hold(&d->turn[1].copy,copy);d->turn[1].copied=true;d->held_turns=2;}
-static void oxi_vk_group_norm(oxi_vk_device*d,oxi_vk_product_group*group){
-if(d->held_norm)group->norm=&d->norm.call;
+static void oxi_vk_group_norm(oxi_vk_device*d,oxi_vk_product_group*group){if(d->held_norm)group->norm=&d->norm.call;
 if(d->held_post)group->post=&d->post.call;
 if(d->held_post)group->x=d->sum.call.out[0];
 group->writes_normal=d->held_norm&&!d->norm_written;d->norm_written=true;}
-static ox_status oxi_vk_record_router(oxi_vk_device*d){oxi_vk_product_group group;
-memset(&group,0,sizeof group);group.products=1;group.product[0]=&d->router.call;
-if(oxi_vk_meets_norm(d,group.product[0]))oxi_vk_group_norm(d,&group);
+static ox_status oxi_vk_record_router(oxi_vk_device*d){oxi_vk_product_group group;memset(&group,0,sizeof group);group.products=1;
+group.product[0]=&d->router.call;if(oxi_vk_meets_norm(d,group.product[0]))oxi_vk_group_norm(d,&group);
 group.routing=&d->routing;d->held_router=false;oxi_vk_time_call(d,group.product[0]);
-const ox_status status=oxi_vk_product_group_run(d,&group);
-return status==OX_OK?oxi_vk_route_record(d):status;}
+const ox_status status=oxi_vk_product_group_run(d,&group);return status==OX_OK?oxi_vk_route_record(d):status;}
 static ox_status oxi_vk_record_products(oxi_vk_device*d,const oxi_call*tail){oxi_vk_product_group group;
-const bool chooses=d->held_router&&oxi_vk_chooses(d,tail);if(d->held_router&&!chooses){
-const ox_status before=oxi_vk_record_router(d);if(before!=OX_OK)return before;}
-if(oxi_vk_holds_experts(d)&&d->held_products==2&&!tail){
-ox_status first=oxi_vk_product_run(d,&d->product[0].call);d->held_products=0;
-return first==OX_OK?oxi_vk_product_run(d,&d->product[1].call):first;}
-memset(&group,0,sizeof group);group.products=d->held_products;
-for(int i=0;i<d->held_products;i++)group.product[i]=&d->product[i].call;
-group.pair=group.products==2&&tail;
-if(chooses||(!oxi_vk_holds_experts(d)&&oxi_vk_meets_norm(d,group.product[0])))
+const bool chooses=d->held_router&&oxi_vk_chooses(d,tail);if(d->held_router&&!chooses){const ox_status before=oxi_vk_record_router(d);
+if(before!=OX_OK)return before;}
+if(oxi_vk_holds_experts(d)&&d->held_products==2&&!tail){ox_status first=oxi_vk_product_run(d,&d->product[0].call);
+d->held_products=0;return first==OX_OK?oxi_vk_product_run(d,&d->product[1].call):first;}
+memset(&group,0,sizeof group);group.products=d->held_products;for(int i=0;i<d->held_products;i++)group.product[i]=&d->product[i].call;
+group.pair=group.products==2&&tail;if(chooses||(!oxi_vk_holds_experts(d)&&oxi_vk_meets_norm(d,group.product[0])))
 oxi_vk_group_norm(d,&group);
 if(chooses)group.router=&d->router.call;
 d->held_router=false;group.tail=tail;if(d->steps.count>0)group.steps=&d->steps;
@@ -30413,46 +29473,40 @@ if(d->routing.chosen)group.routing=&d->routing;
 if(d->held_slots)group.weigh=&d->weigh.call;
 if(d->held_slots)group.sum=&d->slots.call;
 const bool weighs=d->held_weigh&&!d->held_slots;d->held_products=0;d->held_weigh=d->held_slots=false;
-oxi_vk_time_call(d,group.product[0]);const ox_status status=oxi_vk_product_group_run(d,&group);
-if(status!=OX_OK||!weighs)return status;
+oxi_vk_time_call(d,group.product[0]);const ox_status status=oxi_vk_product_group_run(d,&group);if(status!=OX_OK||!weighs)return status;
 oxi_vk_time_call(d,&d->weigh.call);return oxi_vk_map(d,&d->weigh.call);}
-static ox_status oxi_vk_record_halves(oxi_vk_device*d,const oxi_call*gate){
-oxi_vk_held_call*held=&d->product[0];
-const ox_tensor c=held->result,b=held->operand[1],bias=held->operand[2];for(int i=0;i<2;i++){
-held=&d->product[i];oxi_vk_hold(held,&d->product[0].call);held->result=oxi_vk_half(&c,i,c.ndim-1);
-held->operand[1]=oxi_vk_half(&b,i,0);if(held->in[2])held->operand[2]=oxi_vk_half(&bias,i,0);}
+static ox_status oxi_vk_record_halves(oxi_vk_device*d,const oxi_call*gate){oxi_vk_held_call*held=&d->product[0];
+const ox_tensor c=held->result,b=held->operand[1],bias=held->operand[2];for(int i=0;i<2;i++){held=&d->product[i];
+oxi_vk_hold(held,&d->product[0].call);held->result=oxi_vk_half(&c,i,c.ndim-1);held->operand[1]=oxi_vk_half(&b,i,0);
+if(held->in[2])held->operand[2]=oxi_vk_half(&bias,i,0);}
 d->held_products=2;return oxi_vk_record_products(d,gate);}
-static ox_status oxi_vk_flush_turns(oxi_vk_device*d){ox_status status=OX_OK;
-for(int i=0;i<d->held_turns&&status==OX_OK;i++){oxi_vk_held_turn*turn=&d->turn[i];
-if(!turn->turned&&!turn->copied)continue;
+static ox_status oxi_vk_flush_turns(oxi_vk_device*d){ox_status status=OX_OK;for(int i=0;i<d->held_turns&&status==OX_OK;i++){
+oxi_vk_held_turn*turn=&d->turn[i];if(!turn->turned&&!turn->copied)continue;
 oxi_vk_time_call(d,turn->turned?&turn->rope.call:&turn->copy.call);if(!turn->turned)
 status=oxi_vk_copy_any(d,&turn->copy.call);
 else
-status=oxi_vk_rope(d,&turn->rope.call,turn->normed?&turn->heads.call:NULL,
-turn->copied?turn->copy.call.out[0]:NULL);}
+status=oxi_vk_rope(d,&turn->rope.call,turn->normed?&turn->heads.call:NULL,turn->copied?turn->copy.call.out[0]:NULL);}
 if(status!=OX_OK||!d->held_store)return status;
 oxi_vk_time_call(d,&d->store.call);return oxi_vk_copy_any(d,&d->store.call);}
-static ox_status oxi_vk_flush_rest(oxi_vk_device*d){ox_status status=oxi_vk_flush_turns(d);
-if(status!=OX_OK){oxi_vk_let_go(d);
+static ox_status oxi_vk_flush_rest(oxi_vk_device*d){ox_status status=oxi_vk_flush_turns(d);if(status!=OX_OK){oxi_vk_let_go(d);
 return status;}
 if(d->held_post){ox_tensor sum=d->post.result;
-sum.storage=d->sum.result.storage;sum.offset=d->sum.result.offset;const ox_tensor*added=&sum;
-oxi_vk_time_call(d,&d->post.call);status=oxi_vk_row_added(d,&d->post.call,&added);
-oxi_vk_time_call(d,&d->sum.call);if(status==OX_OK&&added)status=oxi_vk_map(d,&d->sum.call);}
+sum.storage=d->sum.result.storage;sum.offset=d->sum.result.offset;const ox_tensor*added=&sum;oxi_vk_time_call(d,&d->post.call);
+status=oxi_vk_row_added(d,&d->post.call,&added);oxi_vk_time_call(d,&d->sum.call);
+if(status==OX_OK&&added)status=oxi_vk_map(d,&d->sum.call);}
 if(status==OX_OK&&d->held_norm&&!d->norm_written){oxi_vk_time_call(d,&d->norm.call);
 status=oxi_vk_row(d,&d->norm.call);}
 if(status==OX_OK&&d->held_heads&&!d->held_rope){oxi_vk_time_call(d,&d->heads.call);
 status=oxi_vk_row(d,&d->heads.call);}
 if(status==OX_OK&&d->held_rope)status=oxi_vk_record_rope(d,NULL);
 oxi_vk_let_go(d);return status;}
-static ox_status oxi_vk_flush(oxi_vk_device*d){
-ox_status status=d->held_products>0?oxi_vk_record_products(d,NULL):OX_OK;
+static ox_status oxi_vk_flush(oxi_vk_device*d){ox_status status=d->held_products>0?oxi_vk_record_products(d,NULL):OX_OK;
 if(status==OX_OK)status=oxi_vk_route_record(d);
 if(status==OX_OK)status=oxi_vk_steps_record(d);
 if(status==OX_OK)return oxi_vk_flush_rest(d);
 oxi_vk_let_go(d);return status;}
-static ox_status oxi_vk_join_product(oxi_vk_device*d,const oxi_call*call,bool*joined){
-ox_status status=OX_OK;if(!oxi_vk_can_hold_product(d,call))return oxi_vk_flush(d);
+static ox_status oxi_vk_join_product(oxi_vk_device*d,const oxi_call*call,bool*joined){ox_status status=OX_OK;
+if(!oxi_vk_can_hold_product(d,call))return oxi_vk_flush(d);
 if(oxi_vk_joins_products(d,call)){oxi_vk_hold(&d->product[d->held_products++],call);
 *joined=true;return OX_OK;}
 if(!oxi_vk_meets_norm(d,call))
@@ -30461,30 +29515,27 @@ else if(d->held_products>0)
 status=oxi_vk_record_products(d,NULL);
 if(status!=OX_OK)return status;
 oxi_vk_hold(&d->product[0],call);d->held_products=1;*joined=true;return OX_OK;}
-static ox_status oxi_vk_join_experts(oxi_vk_device*d,const oxi_call*call,bool*joined){
-const bool joins=oxi_vk_can_hold_experts(d,call);ox_status status=OX_OK;
-if(!d->held_router&&oxi_vk_router_waits(d,call)){oxi_vk_set_router_aside(d);
+static ox_status oxi_vk_join_experts(oxi_vk_device*d,const oxi_call*call,bool*joined){const bool joins=oxi_vk_can_hold_experts(d,call);
+ox_status status=OX_OK;if(!d->held_router&&oxi_vk_router_waits(d,call)){oxi_vk_set_router_aside(d);
 oxi_vk_hold(&d->product[d->held_products++],call);*joined=true;return OX_OK;}
 if(!joins||!oxi_vk_joins_experts(d,call))status=oxi_vk_flush(d);
 if(status!=OX_OK||!joins)return status;
 oxi_vk_hold(&d->product[d->held_products++],call);*joined=true;return OX_OK;}
-static ox_status oxi_vk_join_held(oxi_vk_device*d,oxi_vk_held_call*held,bool*is_held,bool fits,
-const oxi_call*call,bool*joined){if(!fits)return oxi_vk_flush(d);
+static ox_status oxi_vk_join_held(oxi_vk_device*d,oxi_vk_held_call*held,bool*is_held,bool fits,const oxi_call*call,bool*joined){
+if(!fits)return oxi_vk_flush(d);
 oxi_vk_hold(held,call);*is_held=*joined=true;return OX_OK;}
-static ox_status oxi_vk_join_mul(oxi_vk_device*d,const oxi_call*call,bool*joined){
-const bool weighs=oxi_vk_weighs_experts(d,call);
+static ox_status oxi_vk_join_mul(oxi_vk_device*d,const oxi_call*call,bool*joined){const bool weighs=oxi_vk_weighs_experts(d,call);
 if(!weighs&&oxi_vk_steps_wait(d)&&oxi_vk_steps_begin(d,call)){*joined=true;
 return OX_OK;}
 const ox_status status=oxi_vk_join_held(d,&d->weigh,&d->held_weigh,weighs,call,joined);
 if(status==OX_OK&&!*joined)*joined=oxi_vk_steps_begin(d,call);
 return status;}
 static ox_status oxi_vk_join_norm(oxi_vk_device*d,const oxi_call*call,bool*joined){
-bool of_sum=d->held_post&&!d->held_norm&&d->held_products==0&&
-oxi_vk_same_memory(call->in[0],d->sum.call.out[0]);
+bool of_sum=d->held_post&&!d->held_norm&&d->held_products==0&&oxi_vk_same_memory(call->in[0],d->sum.call.out[0]);
 if(oxi_vk_turns_queries(d,call->in[0])&&oxi_vk_can_hold_heads(call)){oxi_vk_set_aside(d,NULL);
 oxi_vk_hold(&d->heads,call);d->held_heads=*joined=true;return OX_OK;}
-ox_status status=of_sum?OX_OK:oxi_vk_flush(d);if(status==OX_OK&&!oxi_vk_can_hold_norm(d,call)){
-status=oxi_vk_flush(d);if(status!=OX_OK||!oxi_vk_can_hold_heads(call))return status;
+ox_status status=of_sum?OX_OK:oxi_vk_flush(d);if(status==OX_OK&&!oxi_vk_can_hold_norm(d,call)){status=oxi_vk_flush(d);
+if(status!=OX_OK||!oxi_vk_can_hold_heads(call))return status;
 oxi_vk_hold(&d->heads,call);d->held_heads=*joined=true;return OX_OK;}
 if(status!=OX_OK)return status;
 oxi_vk_hold(&d->norm,call);d->held_norm=*joined=true;d->norm_written=false;return OX_OK;}
@@ -30494,24 +29545,23 @@ oxi_vk_let_go(d);return status;}
 static ox_status oxi_vk_join_sum(oxi_vk_device*d,const oxi_call*call,bool*joined){
 if(oxi_vk_adds_product(d,call))return oxi_vk_join_tail(d,call,joined);
 if(!oxi_vk_adds_norm(d,call))return oxi_vk_flush(d);
-d->held_norm=false;oxi_vk_hold(&d->post,&d->norm.call);oxi_vk_hold(&d->sum,call);d->held_post=*joined=true;
-return OX_OK;}
+d->held_norm=false;oxi_vk_hold(&d->post,&d->norm.call);oxi_vk_hold(&d->sum,call);d->held_post=*joined=true;return OX_OK;}
 static ox_status oxi_vk_join_gate(oxi_vk_device*d,const oxi_call*call,bool*joined){
 if(call->op==OXI_OP_chain&&!oxi_vk_is_clamped_gate(call))return oxi_vk_flush(d);
 if(oxi_vk_gates_products(d,call))return oxi_vk_join_tail(d,call,joined);
 if(!oxi_vk_gates_halves(d,call))return oxi_vk_flush(d);
 *joined=true;ox_status status=oxi_vk_record_halves(d,call);if(status==OX_OK)return oxi_vk_flush_rest(d);
 oxi_vk_let_go(d);return status;}
-static ox_status oxi_vk_join_rope(oxi_vk_device*d,const oxi_call*call,bool*joined){ox_status status=OX_OK;
-oxi_vk_take_heads(d);if(oxi_vk_turns_queries(d,call->in[0]))
+static ox_status oxi_vk_join_rope(oxi_vk_device*d,const oxi_call*call,bool*joined){ox_status status=OX_OK;oxi_vk_take_heads(d);
+if(oxi_vk_turns_queries(d,call->in[0]))
 oxi_vk_set_aside(d,NULL);
 else if(!oxi_vk_turns_heads(d,call))
 status=oxi_vk_flush(d);
 if(status!=OX_OK||ox_numel(call->in[0])==0||call->in[0]->dtype==OX_F64)return status;
 oxi_vk_hold(&d->rope,call);d->held_rope=*joined=true;return OX_OK;}
 static ox_status oxi_vk_join_copy(oxi_vk_device*d,const oxi_call*call,bool*joined){ox_status status=OX_OK;
-const bool row=oxi_vk_stores_row(d,call);if(row&&d->held_turns==2&&!d->held_store){
-oxi_vk_hold(&d->store,call);d->held_store=*joined=true;return OX_OK;}
+const bool row=oxi_vk_stores_row(d,call);if(row&&d->held_turns==2&&!d->held_store){oxi_vk_hold(&d->store,call);
+d->held_store=*joined=true;return OX_OK;}
 if(!oxi_vk_copies_rope(d,call)){status=oxi_vk_flush(d);
 *joined=row&&status==OX_OK;if(*joined)oxi_vk_set_key_aside(d,call);
 return status;}
@@ -30533,87 +29583,71 @@ const ox_status done=oxi_vk_selective(d,call,NULL,product);
 oxi_vk_let_go(d);return done;}
 ox_status status=d->held_products>0?oxi_vk_record_products(d,NULL):OX_OK;
 if(status!=OX_OK||d->steps.count==0)return status==OX_OK?oxi_vk_flush(d):status;
-*joined=true;oxi_vk_time_call(d,call);status=oxi_vk_selective(d,call,&d->steps,NULL);oxi_vk_let_go(d);
-return status;}
-static ox_status oxi_vk_join(oxi_vk_device*d,const oxi_call*call,bool*joined){
-const oxi_vk_fused*row=oxi_vk_fused_of(call->op);
+*joined=true;oxi_vk_time_call(d,call);status=oxi_vk_selective(d,call,&d->steps,NULL);oxi_vk_let_go(d);return status;}
+static ox_status oxi_vk_join(oxi_vk_device*d,const oxi_call*call,bool*joined){const oxi_vk_fused*row=oxi_vk_fused_of(call->op);
 if((!d->held_router&&oxi_vk_routes_on(d,call))||oxi_vk_steps_on(d,call)){*joined=true;
 return OX_OK;}
 if((oxi_vk_is_routed(d)&&!oxi_vk_router_goes_on(d,call))||oxi_vk_is_route(call)){
-const bool waits=!oxi_vk_is_routed(d)&&oxi_vk_route_waits(d,call);
-ox_status status=waits?OX_OK:oxi_vk_flush(d);if(status!=OX_OK)return status;
+const bool waits=!oxi_vk_is_routed(d)&&oxi_vk_route_waits(d,call);ox_status status=waits?OX_OK:oxi_vk_flush(d);
+if(status!=OX_OK)return status;
 *joined=oxi_vk_is_route(call)&&oxi_vk_route_begins(d,call);if(*joined)return OX_OK;}
-if(row->role==OXI_VK_JOINS_SCAN&&
-(d->steps.count>0?oxi_vk_scans_steps(d,call):oxi_vk_scans_product(d,call)))
+if(row->role==OXI_VK_JOINS_SCAN&&(d->steps.count>0?oxi_vk_scans_steps(d,call):oxi_vk_scans_product(d,call)))
 return oxi_vk_join_scan(d,call,joined);
 if(d->steps.count>0){ox_status status=oxi_vk_flush(d);
 if(status!=OX_OK)return status;}
 switch(row->role){case OXI_VK_JOINS_PRODUCT:return oxi_vk_join_product(d,call,joined);
-case OXI_VK_JOINS_EXPERTS:return oxi_vk_join_experts(d,call,joined);
-case OXI_VK_JOINS_WEIGHTS:return oxi_vk_join_mul(d,call,joined);case OXI_VK_JOINS_SLOTS:
+case OXI_VK_JOINS_EXPERTS:return oxi_vk_join_experts(d,call,joined);case OXI_VK_JOINS_WEIGHTS:return oxi_vk_join_mul(d,call,joined);
+case OXI_VK_JOINS_SLOTS:
 return oxi_vk_join_held(d,&d->slots,&d->held_slots,oxi_vk_sums_experts(d,call),call,joined);
-case OXI_VK_JOINS_SUM:return oxi_vk_join_sum(d,call,joined);
-case OXI_VK_JOINS_GATE:return oxi_vk_join_gate(d,call,joined);
+case OXI_VK_JOINS_SUM:return oxi_vk_join_sum(d,call,joined);case OXI_VK_JOINS_GATE:return oxi_vk_join_gate(d,call,joined);
 case OXI_VK_JOINS_NORM:return oxi_vk_join_norm(d,call,joined);case OXI_VK_JOINS_ACTIVATION:
 if(!oxi_vk_activates_product(d,call))break;
 d->product[0].call.attr.activation.activation=(ox_activation)row->tail;*joined=true;return OX_OK;
-case OXI_VK_JOINS_ROPE:return oxi_vk_join_rope(d,call,joined);
-case OXI_VK_JOINS_COPY:return oxi_vk_join_copy(d,call,joined);
+case OXI_VK_JOINS_ROPE:return oxi_vk_join_rope(d,call,joined);case OXI_VK_JOINS_COPY:return oxi_vk_join_copy(d,call,joined);
 case OXI_VK_JOINS_ATTENTION:return oxi_vk_join_attention(d,call,joined);case OXI_VK_JOINS_SCAN:
 case OXI_VK_JOINS_NOTHING:break;}
 return oxi_vk_flush(d);}
 /* >>vulkan/device.c */
 typedef struct oxi_vk_executor{bool(*can)(const oxi_vk_device*d,const oxi_call*call);
 ox_status(*run)(oxi_vk_device*d,const oxi_call*call);}oxi_vk_executor;
-static const oxi_vk_executor oxi_vk_executors[OXI_FAMILY_COMPUTED]={{oxi_vk_can_map,oxi_vk_map},
-{oxi_vk_can_copy,oxi_vk_copy_any},{oxi_vk_can_draw,oxi_vk_draw},{oxi_vk_can_draw,oxi_vk_draw},
-{oxi_vk_can_reduce,oxi_vk_reduce},{oxi_vk_can_scan,oxi_vk_scan},{oxi_vk_can_sort,oxi_vk_sort},
-{oxi_vk_can_row,oxi_vk_row},{oxi_vk_can_index,oxi_vk_index},{oxi_vk_can_product,oxi_vk_product_run},
-{oxi_vk_can_rope,oxi_vk_rope_alone},{oxi_vk_can_attention,oxi_vk_attention},{oxi_vk_can_conv,oxi_vk_conv},
-{oxi_vk_can_pool,oxi_vk_pool},{oxi_vk_can_recurrence,oxi_vk_recurrence},{oxi_vk_can_chain,oxi_vk_chain},
-{oxi_vk_can_back,oxi_vk_back},{NULL,NULL},{NULL,NULL},{NULL,NULL},};
-static bool oxi_vk_supports(ox_device*self,const oxi_call*call){
-const oxi_vk_device*d=(const oxi_vk_device*)self;
+static const oxi_vk_executor oxi_vk_executors[OXI_FAMILY_COMPUTED]={{oxi_vk_can_map,oxi_vk_map},{oxi_vk_can_copy,oxi_vk_copy_any},
+{oxi_vk_can_draw,oxi_vk_draw},{oxi_vk_can_draw,oxi_vk_draw},{oxi_vk_can_reduce,oxi_vk_reduce},{oxi_vk_can_scan,oxi_vk_scan},
+{oxi_vk_can_sort,oxi_vk_sort},{oxi_vk_can_row,oxi_vk_row},{oxi_vk_can_index,oxi_vk_index},{oxi_vk_can_product,oxi_vk_product_run},
+{oxi_vk_can_rope,oxi_vk_rope_alone},{oxi_vk_can_attention,oxi_vk_attention},{oxi_vk_can_conv,oxi_vk_conv},{oxi_vk_can_pool,oxi_vk_pool},
+{oxi_vk_can_recurrence,oxi_vk_recurrence},{oxi_vk_can_chain,oxi_vk_chain},{oxi_vk_can_back,oxi_vk_back},{NULL,NULL},{NULL,NULL},
+{NULL,NULL},};
+static bool oxi_vk_supports(ox_device*self,const oxi_call*call){const oxi_vk_device*d=(const oxi_vk_device*)self;
 const oxi_vk_executor*executor=&oxi_vk_executors[oxi_op_row_of(call->op)->family];
-bool takes_numbers=executor->can==oxi_vk_can_map||executor->can==oxi_vk_can_copy;
-for(int i=0;i<call->in_count;i++){const ox_tensor*t=call->in[i];
-if(t&&!oxi_vk_is_here(d,t)&&!(takes_numbers&&oxi_vk_is_immediate(t)))return false;}
+bool takes_numbers=executor->can==oxi_vk_can_map||executor->can==oxi_vk_can_copy;for(int i=0;i<call->in_count;i++){
+const ox_tensor*t=call->in[i];if(t&&!oxi_vk_is_here(d,t)&&!(takes_numbers&&oxi_vk_is_immediate(t)))return false;}
 return executor->can&&executor->can(d,call);}
-static ox_status oxi_vk_run(ox_device*self,const oxi_call*call){oxi_vk_device*d=(oxi_vk_device*)self;
-oxi_vk_enter(d);ox_status status=oxi_vk_check_open(d);bool joined=false;
-if(status==OX_OK)status=oxi_vk_join(d,call,&joined);
-oxi_vk_time_call(d,call);
-if(status==OX_OK&&!joined)status=oxi_vk_executors[oxi_op_row_of(call->op)->family].run(d,call);
+static ox_status oxi_vk_run(ox_device*self,const oxi_call*call){oxi_vk_device*d=(oxi_vk_device*)self;oxi_vk_enter(d);
+ox_status status=oxi_vk_check_open(d);bool joined=false;if(status==OX_OK)status=oxi_vk_join(d,call,&joined);
+oxi_vk_time_call(d,call);if(status==OX_OK&&!joined)status=oxi_vk_executors[oxi_op_row_of(call->op)->family].run(d,call);
 oxi_lock_give(&d->lock);return status;}
-static ox_status oxi_vk_run_part(ox_device*self,const oxi_call*call,const oxi_part*part){
-oxi_vk_device*d=(oxi_vk_device*)self;
+static ox_status oxi_vk_run_part(ox_device*self,const oxi_call*call,const oxi_part*part){oxi_vk_device*d=(oxi_vk_device*)self;
 if(oxi_op_row_of(call->op)->family!=OXI_FAMILY_PRODUCT)return oxi_vk_run(self,call);
 oxi_vk_enter(d);ox_status status=oxi_vk_check_open(d);if(status==OX_OK)status=oxi_vk_flush(d);
 oxi_vk_time_call(d,call);if(status==OX_OK)status=oxi_vk_product_part(d,call,part->whole);
 oxi_lock_give(&d->lock);return status;}
 static ox_status oxi_vk_sync_open(ox_device*device);static ox_status oxi_vk_close(ox_device*device);
-static void oxi_vk_fill_base(oxi_vk_device*d){d->base.name=d->device_name;d->base.host=false;
-d->base.alloc=oxi_vk_alloc;d->base.free=oxi_vk_free;d->base.read=oxi_vk_read;d->base.write=oxi_vk_write;
-d->base.copy=oxi_vk_move;d->base.supports=oxi_vk_supports;d->base.run=oxi_vk_run;
-d->base.run_part=oxi_vk_run_part;d->base.sync=oxi_vk_sync_open;d->base.close=oxi_vk_close;
-d->base.expand=NULL;d->base.pin=oxi_vk_pin_memory;d->base.unpin=oxi_vk_unpin;
-d->base.pin_event=oxi_vk_pin_event;d->base.copy_async=oxi_vk_copy_async;
+static void oxi_vk_fill_base(oxi_vk_device*d){d->base.name=d->device_name;d->base.host=false;d->base.alloc=oxi_vk_alloc;
+d->base.free=oxi_vk_free;d->base.read=oxi_vk_read;d->base.write=oxi_vk_write;d->base.copy=oxi_vk_move;d->base.supports=oxi_vk_supports;
+d->base.run=oxi_vk_run;d->base.run_part=oxi_vk_run_part;d->base.sync=oxi_vk_sync_open;d->base.close=oxi_vk_close;d->base.expand=NULL;
+d->base.pin=oxi_vk_pin_memory;d->base.unpin=oxi_vk_unpin;d->base.pin_event=oxi_vk_pin_event;d->base.copy_async=oxi_vk_copy_async;
 d->base.event_done=oxi_vk_event_done;
-d->base.event_wait=oxi_vk_event_wait;d->base.peer=oxi_vk_peer;d->base.statistics=oxi_vk_statistics;
-d->base.budget=oxi_vk_set_budget;d->base.ahead=&oxi_vk_ahead_functions;d->base.state=NULL;}
-static const char*oxi_vk_test_ops(ox_device*device){float numbers[259];
-for(int i=0;i<259;i++)numbers[i]=(float)(i-130)*0.37f;
-ox_tensor*x=oxi_copied(numbers,OX_SHAPE(7,37),OX_F32),*there=ox_to(x,device);struct{const char*name;
-ox_tensor*host,*device;}pairs[]={{"copies",ox_contiguous(ox_t(x)),ox_contiguous(ox_t(there))},
-{"f16",ox_cast(x,OX_F16),ox_cast(there,OX_F16)},{"add",ox_add(x,ox_slice(x,1,OX_END,OX_END,-1)),
-ox_add(there,ox_slice(there,1,OX_END,OX_END,-1))},{"exp",ox_exp(x),ox_exp(there)},
+d->base.event_wait=oxi_vk_event_wait;d->base.peer=oxi_vk_peer;d->base.statistics=oxi_vk_statistics;d->base.budget=oxi_vk_set_budget;
+d->base.ahead=&oxi_vk_ahead_functions;d->base.state=NULL;}
+static const char*oxi_vk_test_ops(ox_device*device){float numbers[259];for(int i=0;i<259;i++)numbers[i]=(float)(i-130)*0.37f;
+ox_tensor*x=oxi_copied(numbers,OX_SHAPE(7,37),OX_F32),*there=ox_to(x,device);struct{const char*name;ox_tensor*host,*device;}pairs[]={
+{"copies",ox_contiguous(ox_t(x)),ox_contiguous(ox_t(there))},{"f16",ox_cast(x,OX_F16),ox_cast(there,OX_F16)},
+{"add",ox_add(x,ox_slice(x,1,OX_END,OX_END,-1)),ox_add(there,ox_slice(there,1,OX_END,OX_END,-1))},{"exp",ox_exp(x),ox_exp(there)},
 {"integers",ox_mul(ox_cast(x,OX_I64),ox_integer(77)),ox_mul(ox_cast(there,OX_I64),ox_integer(77))},};
-for(size_t i=0;i<sizeof pairs/sizeof*pairs;i++){
-ox_tensor*back=pairs[i].device?ox_to(pairs[i].device,ox_cpu()):NULL;
+for(size_t i=0;i<sizeof pairs/sizeof*pairs;i++){ox_tensor*back=pairs[i].device?ox_to(pairs[i].device,ox_cpu()):NULL;
 if(!back||!ox_allclose(back,pairs[i].host,1e-6,1e-30,true))return pairs[i].name;}
 return NULL;}
-static ox_status oxi_vk_self_test(oxi_vk_device*d){ox_scope scope=ox_scope_begin();
-const char*wrong=oxi_vk_test_ops(&d->base);ox_scope_end(&scope);if(!wrong)return OX_OK;
+static ox_status oxi_vk_self_test(oxi_vk_device*d){ox_scope scope=ox_scope_begin();const char*wrong=oxi_vk_test_ops(&d->base);
+ox_scope_end(&scope);if(!wrong)return OX_OK;
 if(ox_error()!=OX_OK)return ox_error();
 return oxi_fail(OX_ERR_DEVICE,"%s: %s computes %s wrong; it is not used",d->device_name,d->model,wrong);}
 static void oxi_vk_close_all(void){oxi_lock_take(&oxi_vk_open_lock);for(int i=0;i<OXI_VK_DEVICES;i++)
@@ -30624,34 +29658,32 @@ static int64_t oxi_vk_tensors_on(oxi_vk_device*d){oxi_lock_take(&d->lock);if(d->
 oxi_vk_let_go(d);
 else if(d->kept_count>0)
 (void)oxi_vk_flush(d);
-oxi_lock_give(&d->lock);int64_t ours=(d->fault!=NULL)+(d->books!=NULL);
-ours+=(d->rounded.chunk!=NULL)+(d->parts.chunk!=NULL);for(int i=0;i<OXI_VK_FREQUENCIES;i++)
+oxi_lock_give(&d->lock);int64_t ours=(d->fault!=NULL)+(d->books!=NULL);ours+=(d->rounded.chunk!=NULL)+(d->parts.chunk!=NULL);
+for(int i=0;i<OXI_VK_FREQUENCIES;i++)
 ours+=(d->frequencies[i].chunk!=NULL)+(d->turns[i].chunk!=NULL);
 return d->chunks-ours+d->pin_count;}
 static ox_device*oxi_vk_open(oxi_vk_device*d){oxi_vk_fill_base(d);oxi_on_fork(oxi_vk_in_child);
-ox_status status=d->shared?OX_OK:oxi_vk_make_device(d);oxi_on_memory_change(oxi_vk_close_all);
-d->open=status==OX_OK;if(status==OX_OK)status=oxi_vk_start(d);
+ox_status status=d->shared?OX_OK:oxi_vk_make_device(d);oxi_on_memory_change(oxi_vk_close_all);d->open=status==OX_OK;
+if(status==OX_OK)status=oxi_vk_start(d);
 if(status==OX_OK)status=oxi_vk_self_test(d);
 if(status==OX_OK)return&d->base;
 oxi_vk_stop(d);return NULL;}
 static ox_device*oxi_vk_open_at(int index){oxi_vk_look_around();if(oxi_vk_host.count==0){
 (void)oxi_fail(OX_ERR_DEVICE,"vulkan: %s",oxi_vk_host.why);return NULL;}
-if(index<0||index>=oxi_vk_host.count){
-(void)oxi_fail(OX_ERR_DEVICE,"vulkan: device %d of %d",index,oxi_vk_host.count);return NULL;}
+if(index<0||index>=oxi_vk_host.count){(void)oxi_fail(OX_ERR_DEVICE,"vulkan: device %d of %d",index,oxi_vk_host.count);
+return NULL;}
 oxi_vk_device*d=&oxi_vk_devices[index];if(d->open&&d->lost)oxi_device_leaves(&d->base);
 if(d->open&&d->lost&&oxi_vk_tensors_on(d)==0){oxi_vk_forget_cache_path(d);
 oxi_vk_stop(d);}
 if(d->open)return oxi_vk_check_open(d)==OX_OK?&d->base:NULL;
-memset(d,0,sizeof*d);d->place=index;d->host=oxi_vk_host.vk;d->instance=oxi_vk_host.instance;
-d->physical=oxi_vk_host.physical[index];
+memset(d,0,sizeof*d);d->place=index;d->host=oxi_vk_host.vk;d->instance=oxi_vk_host.instance;d->physical=oxi_vk_host.physical[index];
 (void)snprintf(d->device_name,sizeof d->device_name,"vulkan:%d",index);return oxi_vk_open(d);}
-OX_API ox_device*ox_vulkan(int index){oxi_lock_take(&oxi_vk_open_lock);
-ox_device*device=oxi_vk_open_at(index);oxi_lock_give(&oxi_vk_open_lock);return device;}
-OX_API int ox_vulkan_count(void){oxi_lock_take(&oxi_vk_open_lock);oxi_vk_look_around();
-int count=oxi_vk_host.count;oxi_lock_give(&oxi_vk_open_lock);return count;}
-OX_API ox_status ox_vulkan_use_loader(ox_vulkan_loader loader){union{ox_vulkan_loader given;
-PFN_vkGetInstanceProcAddr wanted;}function;ox_status status=OX_OK;function.given=loader;
-oxi_lock_take(&oxi_vk_open_lock);for(int i=0;i<OXI_VK_DEVICES;i++)
+OX_API ox_device*ox_vulkan(int index){oxi_lock_take(&oxi_vk_open_lock);ox_device*device=oxi_vk_open_at(index);
+oxi_lock_give(&oxi_vk_open_lock);return device;}
+OX_API int ox_vulkan_count(void){oxi_lock_take(&oxi_vk_open_lock);oxi_vk_look_around();int count=oxi_vk_host.count;
+oxi_lock_give(&oxi_vk_open_lock);return count;}
+OX_API ox_status ox_vulkan_use_loader(ox_vulkan_loader loader){union{ox_vulkan_loader given;PFN_vkGetInstanceProcAddr wanted;}function;
+ox_status status=OX_OK;function.given=loader;oxi_lock_take(&oxi_vk_open_lock);for(int i=0;i<OXI_VK_DEVICES;i++)
 if(oxi_vk_devices[i].open&&!oxi_vk_devices[i].shared)
 status=oxi_fail(OX_ERR_ARG,"vulkan_use_loader: %s is open",oxi_vk_devices[i].device_name);
 if(status==OX_OK){oxi_vk_forget_instance();
@@ -30660,117 +29692,97 @@ oxi_lock_give(&oxi_vk_open_lock);return status;}
 static oxi_vk_device*oxi_vk_of(const char*what,ox_device*device){for(int i=0;i<OXI_VK_DEVICES;i++)
 if(device==&oxi_vk_devices[i].base&&oxi_vk_devices[i].open)return&oxi_vk_devices[i];
 for(int i=0;i<OXI_VK_DEVICES;i++)
-if(device==&oxi_vk_devices[i].base&&oxi_vk_devices[i].inherited){
-(void)oxi_vk_check_open(&oxi_vk_devices[i]);return NULL;}
+if(device==&oxi_vk_devices[i].base&&oxi_vk_devices[i].inherited){(void)oxi_vk_check_open(&oxi_vk_devices[i]);
+return NULL;}
 (void)oxi_fail(OX_ERR_ARG,"%s: not an open Vulkan device",what);return NULL;}
-OX_API ox_status ox_vulkan_get_info(ox_device*device,ox_vulkan_info*out){
-oxi_vk_device*d=oxi_vk_of("vulkan_info",device);
+OX_API ox_status ox_vulkan_get_info(ox_device*device,ox_vulkan_info*out){oxi_vk_device*d=oxi_vk_of("vulkan_info",device);
 if(!d||!out)return d?oxi_fail_missing("vulkan_info: the facts"):OX_ERR_ARG;
 memset(out,0,sizeof*out);(void)snprintf(out->name,sizeof out->name,"%s",d->model);
-(void)snprintf(out->driver,sizeof out->driver,"%s",d->driver);out->type=oxi_vk_type_name(d->type);
-out->api_version=d->api_version;out->caps=d->caps;out->queue_family=(int)d->queue_family;
-out->subgroup_size=d->subgroup_size;
-out->memory_bytes=d->memories.memoryHeaps[d->memories.memoryTypes[d->memory_type].heapIndex].size;
-oxi_lock_take(&d->lock);out->free_bytes=oxi_vk_free_bytes(d);oxi_lock_give(&d->lock);
-out->largest_tensor_bytes=d->tensor_bytes_most;out->shared=d->shared;return OX_OK;}
-static ox_status oxi_vk_sync_open(ox_device*device){
-return oxi_vk_of("device_sync",device)?oxi_vk_sync(device):ox_error();}
-static ox_status oxi_vk_close(ox_device*device){oxi_vk_device*d=oxi_vk_of("device_close",device);
-if(!d)return ox_error();
-oxi_lock_take(&oxi_vk_open_lock);oxi_device_leaves(&d->base);int64_t tensors=oxi_vk_tensors_on(d);
-if(tensors==0){oxi_vk_save_cache(d);
+(void)snprintf(out->driver,sizeof out->driver,"%s",d->driver);out->type=oxi_vk_type_name(d->type);out->api_version=d->api_version;
+out->caps=d->caps;out->queue_family=(int)d->queue_family;out->subgroup_size=d->subgroup_size;
+out->memory_bytes=d->memories.memoryHeaps[d->memories.memoryTypes[d->memory_type].heapIndex].size;oxi_lock_take(&d->lock);
+out->free_bytes=oxi_vk_free_bytes(d);oxi_lock_give(&d->lock);out->largest_tensor_bytes=d->tensor_bytes_most;out->shared=d->shared;
+return OX_OK;}
+static ox_status oxi_vk_sync_open(ox_device*device){return oxi_vk_of("device_sync",device)?oxi_vk_sync(device):ox_error();}
+static ox_status oxi_vk_close(ox_device*device){oxi_vk_device*d=oxi_vk_of("device_close",device);if(!d)return ox_error();
+oxi_lock_take(&oxi_vk_open_lock);oxi_device_leaves(&d->base);int64_t tensors=oxi_vk_tensors_on(d);if(tensors==0){oxi_vk_save_cache(d);
 oxi_vk_forget_cache_path(d);oxi_vk_stop(d);}
 oxi_lock_give(&oxi_vk_open_lock);if(tensors==0)return OX_OK;
-return oxi_fail(OX_ERR_ARG,"device_close: %lld tensors are still on %s",(long long)tensors,d->device_name);
-}
-OX_API ox_vulkan_stats ox_vulkan_get_stats(ox_device*device){ox_vulkan_stats counters;
-memset(&counters,0,sizeof counters);for(int i=0;i<OXI_VK_DEVICES;i++){oxi_vk_device*d=&oxi_vk_devices[i];
+return oxi_fail(OX_ERR_ARG,"device_close: %lld tensors are still on %s",(long long)tensors,d->device_name);}
+OX_API ox_vulkan_stats ox_vulkan_get_stats(ox_device*device){ox_vulkan_stats counters;memset(&counters,0,sizeof counters);
+for(int i=0;i<OXI_VK_DEVICES;i++){oxi_vk_device*d=&oxi_vk_devices[i];
 if(device!=&d->base||!d->open)continue;
 oxi_lock_take(&d->lock);if(d->kept_count>0&&!d->lost)(void)oxi_vk_flush(d);
 counters=d->counters;oxi_lock_give(&d->lock);}
 return counters;}
-OX_API ox_status ox_vulkan_pipeline_cache(ox_device*device,const char*path){
-oxi_vk_device*d=oxi_vk_of("vulkan_pipeline_cache",device);
+OX_API ox_status ox_vulkan_pipeline_cache(ox_device*device,const char*path){oxi_vk_device*d=oxi_vk_of("vulkan_pipeline_cache",device);
 if(!d||!path)return d?oxi_fail_missing("vulkan_pipeline_cache: the path"):OX_ERR_ARG;
 oxi_lock_take(&d->lock);ox_status status=oxi_vk_load_cache(d,path);oxi_lock_give(&d->lock);return status;}
 /* >>vulkan/driver/share.c */
 static oxi_vk_device*oxi_vk_free_place(void){for(int i=OXI_VK_DEVICES-1;i>=oxi_vk_host.count;i--)
 if(!oxi_vk_devices[i].open&&!oxi_vk_devices[i].inherited)return&oxi_vk_devices[i];
 return NULL;}
-static ox_status oxi_vk_adopt_functions(oxi_vk_device*d,const ox_vulkan_desc*desc){union{
-ox_vulkan_loader given;PFN_vkGetInstanceProcAddr wanted;}function;
-function.given=desc->get_instance_proc_addr;
+static ox_status oxi_vk_adopt_functions(oxi_vk_device*d,const ox_vulkan_desc*desc){union{ox_vulkan_loader given;
+PFN_vkGetInstanceProcAddr wanted;}function;function.given=desc->get_instance_proc_addr;
 PFN_vkGetInstanceProcAddr loader=function.given?function.wanted:oxi_vk_system_loader();
 if(!loader)return oxi_fail(OX_ERR_DEVICE,"vulkan_open: no Vulkan loader on this machine");
-(void)oxi_vk_load_global(loader,&d->host);
-if(!oxi_vk_load_instance(d->instance,&d->host)||!oxi_vk_load_device(&d->host,d->device,&d->vk))
+(void)oxi_vk_load_global(loader,&d->host);if(!oxi_vk_load_instance(d->instance,&d->host)||!oxi_vk_load_device(&d->host,d->device,&d->vk))
 return oxi_fail(OX_ERR_DEVICE,"vulkan_open: the instance or the device lacks functions of Vulkan 1.1");
 return OX_OK;}
 static ox_device*oxi_vk_adopt(const ox_vulkan_desc*desc){oxi_vk_device*d=oxi_vk_free_place();
 if(!d){(void)oxi_fail(OX_ERR_DEVICE,"vulkan_open: %d devices are open already",OXI_VK_DEVICES);
 return NULL;}
-memset(d,0,sizeof*d);d->shared=true;d->place=(int)(d-oxi_vk_devices);
-d->instance=(VkInstance)desc->instance;d->physical=(VkPhysicalDevice)desc->physical_device;
-d->device=(VkDevice)desc->device;d->queue=(VkQueue)desc->queue;d->queue_family=desc->queue_family;
-d->host_lock=desc->lock;d->host_unlock=desc->unlock;d->host_user=desc->user;
-(void)snprintf(d->device_name,sizeof d->device_name,"vulkan:%d",d->place);
-if(oxi_vk_adopt_functions(d,desc)!=OX_OK)return NULL;
+memset(d,0,sizeof*d);d->shared=true;d->place=(int)(d-oxi_vk_devices);d->instance=(VkInstance)desc->instance;
+d->physical=(VkPhysicalDevice)desc->physical_device;d->device=(VkDevice)desc->device;d->queue=(VkQueue)desc->queue;
+d->queue_family=desc->queue_family;d->host_lock=desc->lock;d->host_unlock=desc->unlock;d->host_user=desc->user;
+(void)snprintf(d->device_name,sizeof d->device_name,"vulkan:%d",d->place);if(oxi_vk_adopt_functions(d,desc)!=OX_OK)return NULL;
 if(oxi_vk_learn(d,(desc->caps|OX_VULKAN_CAP_SUBGROUP)&~(uint32_t)OX_VULKAN_CAP_TRANSFER)!=OX_OK)
 return NULL;
-ox_device*device=oxi_vk_open(d);
-if(device&&desc->pipeline_cache&&ox_vulkan_pipeline_cache(device,desc->pipeline_cache)!=OX_OK){
+ox_device*device=oxi_vk_open(d);if(device&&desc->pipeline_cache&&ox_vulkan_pipeline_cache(device,desc->pipeline_cache)!=OX_OK){
 (void)ox_device_close(device);return NULL;}
 return device;}
 OX_API ox_device*ox_vulkan_open(const ox_vulkan_desc*desc){
-if(!desc||!desc->instance||!desc->physical_device||!desc->device||!desc->queue||
-!desc->lock!=!desc->unlock){(void)oxi_fail(OX_ERR_ARG,
-"vulkan_open: instance, physical device, device and queue are wanted, and lock "
-"and unlock both or neither");
+if(!desc||!desc->instance||!desc->physical_device||!desc->device||!desc->queue||!desc->lock!=!desc->unlock){(void)oxi_fail(OX_ERR_ARG,
+"vulkan_open: instance, physical device, device and queue are wanted, and lock ""and unlock both or neither");
 return NULL;}
 oxi_lock_take(&oxi_vk_open_lock);ox_device*device=oxi_vk_adopt(desc);
 oxi_lock_give(&oxi_vk_open_lock);return device;}
-OX_API uint64_t ox_vulkan_buffer_of(ox_tensor*t,uint64_t*byte_offset){
-if(oxi_any_null("vulkan_buffer_of",&t,1))return 0;
+OX_API uint64_t ox_vulkan_buffer_of(ox_tensor*t,uint64_t*byte_offset){if(oxi_any_null("vulkan_buffer_of",&t,1))return 0;
 oxi_vk_device*d=oxi_vk_of("vulkan_buffer_of",ox_device_of(t));if(!d)return 0;
 oxi_lock_take(&d->lock);ox_status status=oxi_vk_check_open(d);if(status==OX_OK)status=oxi_vk_flush(d);
 if(status==OX_OK)status=oxi_vk_submit(d);
 oxi_lock_give(&d->lock);if(status!=OX_OK)return 0;
 if(byte_offset)*byte_offset=oxi_vk_chunk_of(t)->block->base+oxi_vk_byte_at(t);
 uint64_t handle=0;memcpy(&handle,&oxi_vk_chunk_of(t)->block->buffer,sizeof(VkBuffer));return handle;}
-static ox_status oxi_vk_lend(oxi_vk_device*d,VkBuffer buffer){ox_status status=OX_OK;
-oxi_lock_take(&d->lock);for(oxi_vk_block*b=d->blocks;b;b=b->next)
+static ox_status oxi_vk_lend(oxi_vk_device*d,VkBuffer buffer){ox_status status=OX_OK;oxi_lock_take(&d->lock);
+for(oxi_vk_block*b=d->blocks;b;b=b->next)
 if(b->buffer==buffer&&!b->lent){status=oxi_vk_carry_wait(d);
 b->lent=true;}
 d->lent.written=d->epoch;oxi_lock_give(&d->lock);return status;}
-typedef struct oxi_vk_loan{oxi_vk_device*device;oxi_vk_chunk*chunk;ox_release_fn release;void*user,*data;
-}oxi_vk_loan;static void oxi_vk_return_loan(void*user,void*data){oxi_vk_loan*loan=(oxi_vk_loan*)user;
-oxi_vk_device*d=loan->device;(void)data;oxi_lock_take(&d->lock);if(d->open){(void)oxi_vk_flush(d);
+typedef struct oxi_vk_loan{oxi_vk_device*device;oxi_vk_chunk*chunk;ox_release_fn release;void*user,*data;}oxi_vk_loan;
+static void oxi_vk_return_loan(void*user,void*data){oxi_vk_loan*loan=(oxi_vk_loan*)user;oxi_vk_device*d=loan->device;(void)data;
+oxi_lock_take(&d->lock);if(d->open){(void)oxi_vk_flush(d);
 (void)oxi_vk_submit(d);(void)oxi_vk_wait(d,d->serial);oxi_vk_forget_sets(d);}
 oxi_lock_give(&d->lock);if(loan->release)loan->release(loan->user,loan->data);
-oxi_free(loan->chunk->block,sizeof*loan->chunk->block);oxi_free(loan->chunk,sizeof*loan->chunk);
-oxi_free(loan,sizeof*loan);}
+oxi_free(loan->chunk->block,sizeof*loan->chunk->block);oxi_free(loan->chunk,sizeof*loan->chunk);oxi_free(loan,sizeof*loan);}
 OX_API ox_tensor*ox_vulkan_from_buffer(ox_device*device,uint64_t buffer,uint64_t byte_offset,
 uint64_t bytes,ox_shape shape,ox_dtype dtype,ox_release_fn release,void*user){size_t needed=0;
 oxi_vk_device*d=oxi_vk_of("vulkan_from_buffer",device);
 if(!d||oxi_check_shape("vulkan_from_buffer",dtype,shape.ndim,shape.dim,&needed)!=OX_OK)
 return NULL;
 if(!buffer||needed>bytes||bytes>d->tensor_bytes_most||byte_offset%OXI_VK_ALIGN)
-return OXI_FAIL_NULL(OX_ERR_ARG,
-"vulkan_from_buffer: %llu bytes of a buffer from byte %llu for %llu: at most %llu, from "
+return OXI_FAIL_NULL(OX_ERR_ARG,"vulkan_from_buffer: %llu bytes of a buffer from byte %llu for %llu: at most %llu, from "
 "a multiple of %d",(unsigned long long)bytes,(unsigned long long)byte_offset,(unsigned long long)needed,
 (unsigned long long)d->tensor_bytes_most,OXI_VK_ALIGN);
-oxi_vk_loan*loan=(oxi_vk_loan*)oxi_calloc(1,sizeof*loan);
-oxi_vk_block*block=(oxi_vk_block*)oxi_calloc(1,sizeof*block);
+oxi_vk_loan*loan=(oxi_vk_loan*)oxi_calloc(1,sizeof*loan);oxi_vk_block*block=(oxi_vk_block*)oxi_calloc(1,sizeof*block);
 oxi_vk_chunk*chunk=(oxi_vk_chunk*)oxi_calloc(1,sizeof*chunk);ox_storage*storage=NULL;if(loan&&block&&chunk)
 storage=oxi_storage_borrow(device,chunk,(size_t)bytes,oxi_vk_return_loan,loan);
 if(!storage){oxi_free(loan,sizeof*loan);
 oxi_free(block,sizeof*block);oxi_free(chunk,sizeof*chunk);return NULL;}
-memcpy(&block->buffer,&buffer,sizeof(VkBuffer));block->lent=true;block->base=byte_offset;
-block->bytes=bytes;chunk->block=block;chunk->bytes=bytes;chunk->used=true;loan->device=d;loan->chunk=chunk;
-loan->release=release;loan->user=user;memcpy(&loan->data,&buffer,sizeof loan->data);ox_tensor meta;
-oxi_meta(&meta,dtype,shape.ndim,shape.dim);
-ox_tensor*t=oxi_vk_lend(d,block->buffer)==OX_OK?oxi_tensor_over(storage,&meta):NULL;
-oxi_storage_release(storage);return t;}
+memcpy(&block->buffer,&buffer,sizeof(VkBuffer));block->lent=true;block->base=byte_offset;block->bytes=bytes;chunk->block=block;
+chunk->bytes=bytes;chunk->used=true;loan->device=d;loan->chunk=chunk;loan->release=release;loan->user=user;
+memcpy(&loan->data,&buffer,sizeof loan->data);ox_tensor meta;oxi_meta(&meta,dtype,shape.ndim,shape.dim);
+ox_tensor*t=oxi_vk_lend(d,block->buffer)==OX_OK?oxi_tensor_over(storage,&meta):NULL;oxi_storage_release(storage);return t;}
 OXI_LIGHT_END
 #else
 /* >>vulkan/absent.c */
@@ -30779,19 +29791,14 @@ return oxi_fail(OX_ERR_DEVICE,"vulkan: this program was compiled without volk.h 
 OX_API ox_device*ox_vulkan(int index){(void)index;(void)oxi_vk_absent();return NULL;}
 OX_API int ox_vulkan_count(void){return 0;}
 OX_API ox_status ox_vulkan_use_loader(ox_vulkan_loader loader){(void)loader;return oxi_vk_absent();}
-OX_API ox_status ox_vulkan_get_info(ox_device*device,ox_vulkan_info*out){(void)device;
-if(out)memset(out,0,sizeof*out);
+OX_API ox_status ox_vulkan_get_info(ox_device*device,ox_vulkan_info*out){(void)device;if(out)memset(out,0,sizeof*out);
 return oxi_vk_absent();}
 OX_API ox_device*ox_vulkan_open(const ox_vulkan_desc*desc){(void)desc;(void)oxi_vk_absent();return NULL;}
-OX_API uint64_t ox_vulkan_buffer_of(ox_tensor*t,uint64_t*byte_offset){(void)t;(void)byte_offset;
-(void)oxi_vk_absent();return 0;}
+OX_API uint64_t ox_vulkan_buffer_of(ox_tensor*t,uint64_t*byte_offset){(void)t;(void)byte_offset;(void)oxi_vk_absent();return 0;}
 OX_API ox_tensor*ox_vulkan_from_buffer(ox_device*device,uint64_t buffer,uint64_t byte_offset,
 uint64_t bytes,ox_shape shape,ox_dtype dtype,ox_release_fn release,void*user){(void)device;
-(void)buffer;(void)byte_offset;(void)bytes;(void)shape;(void)dtype;(void)release;(void)user;
-(void)oxi_vk_absent();return NULL;}
-OX_API ox_status ox_vulkan_pipeline_cache(ox_device*device,const char*path){(void)device;(void)path;
-return oxi_vk_absent();}
-OX_API ox_vulkan_stats ox_vulkan_get_stats(ox_device*device){ox_vulkan_stats none;(void)device;
-memset(&none,0,sizeof none);return none;}
+(void)buffer;(void)byte_offset;(void)bytes;(void)shape;(void)dtype;(void)release;(void)user;(void)oxi_vk_absent();return NULL;}
+OX_API ox_status ox_vulkan_pipeline_cache(ox_device*device,const char*path){(void)device;(void)path;return oxi_vk_absent();}
+OX_API ox_vulkan_stats ox_vulkan_get_stats(ox_device*device){ox_vulkan_stats none;(void)device;memset(&none,0,sizeof none);return none;}
 #endif
 #endif

@@ -733,9 +733,9 @@ static double time_plan(shape what, int32_t nodes, double part, bool host) {
     return took;
 }
 
-/* A table, activations that live long, an item that leaves no more beside the table than what it is made of,
- * and hundreds of calls that read it: it is not loaded for each of them, though memory is in pieces when it is
- * made. */
+/* A table, activations that live long, an item that leaves no more beside the table than what it is made
+ * of, and hundreds of calls that read it: it is not loaded for each of them, though memory is in pieces when
+ * it is made. */
 static void test_crowded(uint64_t seed) {
     enum { LAYERS = 40, READERS = 300, TABLE = 0, UNIT = 65536 };
     int32_t act[LAYERS + 1], logits, x = TABLE;

@@ -28,7 +28,7 @@
 #define PATH_LENGTH_MAX 1024
 #define DEPTH_MAX 64
 #define COPIES_MAX 2500 /* bytes of repeated text, from which on a template becomes a section */
-#define LINE_MAX 110     /* of lean text: as wide as the sources are */
+#define LINE_MAX 140     /* of lean text: a newline is a byte, and a debugger shows so much of a line */
 #define IMPLEMENTATION "\n#if defined(OX_IMPLEMENTATION)"
 #define MARK "Generated from src/ by tools/amalgamate.c. Do not edit: edit src/ and run make headers."
 

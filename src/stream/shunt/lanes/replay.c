@@ -602,8 +602,8 @@ static oxi_shunt_plan *oxi_shunt_plan_revise(ox_shunt *s, oxi_shunt_plan *plan, 
     return is_better ? better : plan;
 }
 
-/* The plan of what is pending: the known one, made again where measured costs say so, or a new one. NULL: none
- * fits, or there is no memory for one, which is no error by itself. */
+/* The plan of what is pending: the known one, made again where measured costs say so, or a new one. NULL:
+ * none fits, or there is no memory for one, which is no error by itself. */
 static oxi_shunt_plan *oxi_shunt_plan_of(ox_shunt *s, const uint64_t key[2]) {
     oxi_error earlier;
     earlier.status = OX_OK;

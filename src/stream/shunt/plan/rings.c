@@ -63,7 +63,8 @@ static uint64_t oxi_shunt_tile_room(const oxi_shunt_problem *p, const oxi_shunt_
 static uint64_t oxi_shunt_tile_size(const ox_shunt *s) {
     uint64_t bytes = s->desc.host_bytes / 64 / OXI_SHUNT_PAGE * OXI_SHUNT_PAGE;
     if (bytes > OXI_SHUNT_TILE) bytes = OXI_SHUNT_TILE;
-    return bytes < OXI_SHUNT_TILE_LEAST ? OXI_SHUNT_TILE_LEAST : bytes;
+    if (bytes < OXI_SHUNT_TILE_LEAST) bytes = OXI_SHUNT_TILE_LEAST;
+    return bytes;
 }
 
 /* Of a ring for moves of so many bytes in the mean, and at most: of what comes, for as many of the largest
