@@ -17,11 +17,12 @@
  *
  * The disk's speed is that of a plain loop: threads that read the files past the page cache, the best of 4,
  * 8 and 16 of them in pieces of 1 MiB of one file after the other, and of 16 and 64 in pieces of 4 and 8 MiB
- * of all files at once, right before and after each pass; beside it the fastest of all passes so far. A
- * copy's is that of memcpy between blocks of 256 MiB, with --vulkan of pinned memory to the GPU. eta is the
- * longest of computing in RAM, of what fits no budget at the disk's speed and of what the host's budget
- * holds (with --vulkan all but what stays on the GPU) at a copy's, over the wall time: nothing in it is the
- * planner's own measurement. */
+ * of all files at once, 1 GB each, right before and after each pass; beside it the fastest of all passes so
+ * far, and 16 readers of 4 MiB over as many bytes as fit no budget, before and after. A copy's is that of
+ * memcpy between blocks of 256 MiB, with --vulkan of pinned memory to the GPU. eta is the longest of computing
+ * in RAM, of what fits no budget at the disk's speed and of what the host's budget holds (with --vulkan all
+ * but what stays on the GPU) at a copy's, over the wall time: nothing in it is the planner's own
+ * measurement. */
 #define _GNU_SOURCE
 #include "bench.h"
 #include "oxtorch_stream.h"
@@ -205,9 +206,9 @@ static void *read_pieces(void *argument) {
     return NULL;
 }
 
-/* Bytes a second, with so many reads at once, of at most 1 GB from a layer that moves on; spread: of all
+/* Bytes a second, with so many reads at once, of so many bytes from a layer that moves on; spread: of all
  * files at once, as the planner has several under way. */
-static double disk_speed_of(const options *o, int readers, long piece, bool spread) {
+static double disk_speed_of(const options *o, int readers, long piece, bool spread, long long bytes) {
     static reading r;
     static long long behind; /* bytes that were read so */
     static long next;
@@ -224,7 +225,7 @@ static double disk_speed_of(const options *o, int readers, long piece, bool spre
         memset(r.block, 1, (size_t)r.room);
     }
     r.o = o;
-    r.left = 1000000000;
+    r.left = bytes;
     if (r.left < model_bytes(o)) r.at = next++ * 7 % (o->layers / 2 + 1);
     pthread_mutex_init(&r.lock, NULL);
     for (long i = 0; i < file_count(o); i++) {
@@ -250,10 +251,15 @@ static double disk_speed(const options *o) {
                 {16, 4 * PIECE, true}, {64, 4 * PIECE, true}, {64, 8 * PIECE, true}};
     double best = 0;
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        double speed = disk_speed_of(o, ways[i].readers, ways[i].piece, ways[i].spread);
+        double speed = disk_speed_of(o, ways[i].readers, ways[i].piece, ways[i].spread, 1000000000);
         if (speed > best) best = speed;
     }
     return best;
+}
+
+/* Of a read of so many bytes: what a disk whose speed varies gives for as long as a pass takes. */
+static double disk_sustained(const options *o, double bytes) {
+    return disk_speed_of(o, 16, 4 * PIECE, true, (long long)bytes);
 }
 
 /* From pinned memory of the host to the GPU. */
@@ -393,19 +399,20 @@ static void measure_bare(passes *p, const char *name) {
 /* A pass of each, with the bounds of this minute. */
 static void measure_pass(passes *p, const char *name) {
     const options *o = p->o;
+    double all = (double)model_bytes(o), device = (double)(o->memory << 20), host = (double)(o->host << 20);
+    double left = all - device - host, up = all - device < host ? all - device : host;
     float sum = 0, other_sum = 0; /* of memory: before and after, the better one */
+    double long_before = left > 0 ? disk_sustained(o, left) : 0;
     double disk = disk_speed(o), copy = o->vulkan ? link_speed(ox_vulkan(0)) : copy_speed(),
            computing = run_pass(o, &p->few, p->few_x, &sum), again;
     ox_shunt_stats before = ox_shunt_get_stats(p->shunt);
     double wall = run_pass(o, &p->far, p->far_x, &sum);
     ox_shunt_stats s = ox_shunt_get_stats(p->shunt);
-    double after = disk_speed(o), other = 0;
+    double long_after = left > 0 ? disk_sustained(o, left) : 0, after = disk_speed(o), other = 0;
     if (after > disk) disk = after;
     again = run_pass(o, &p->few, p->few_x, &other_sum);
     if (again < computing) computing = again;
     if (o->stream) other = run_pass(o, &p->streamed, p->x, &other_sum);
-    double all = (double)model_bytes(o), device = (double)(o->memory << 20), host = (double)(o->host << 20);
-    double left = all - device - host, up = all - device < host ? all - device : host;
     if (o->vulkan) up = all - device; /* what comes from the disk passes the link, too */
     double bound = longest(computing, left / disk, up / copy);
     if (disk > p->fastest) p->fastest = disk;
@@ -417,6 +424,10 @@ static void measure_pass(passes *p, const char *name) {
            (double)(s.down_bytes - before.down_bytes) / 1e6, 1e3 * bound, 1e3 * computing, 1e3 * left / disk,
            1e3 * up / copy, bound / wall, p->fastest / 1e9, strict / wall, 1e3 * s.simulated_seconds,
            1e3 * s.compute_seconds, s.eta);
+    double sustained = long_before > long_after ? long_before : long_after;
+    if (left > 0)
+        printf("; disk over as many bytes %.2f and %.2f GB/s, eta by the better %.3f", long_before / 1e9,
+               long_after / 1e9, longest(computing, left / sustained, up / copy) / wall);
     if (o->stream)
         printf("; stream %.0f ms, %.2f of it; same bits %s", 1e3 * other, wall / other,
                sum == other_sum ? "yes" : "no");
