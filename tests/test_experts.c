@@ -219,6 +219,21 @@ static void check_own_rows(ox_dtype dtype) {
             }
 }
 
+/* One row of x for all slots, some of which have the same expert. */
+static void check_one_row(ox_dtype dtype) {
+    static const int64_t id[] = {0, 1, 1, 2, 5, 2, 3, 2};
+    ox_tensor *w = ox_cast(ox_randn(OX_SHAPE(6, 48, 512), OX_F32), dtype), *twin = ox_clone(w),
+              *x = ox_randn(OX_SHAPE(1, 512), OX_F32);
+    for (int packed = 0; packed < 2; packed++)
+        for (int slots = 3; slots <= 8; slots++) {
+            ox_tensor *ids = ox_from_ints(id, OX_SHAPE(1, slots), OX_I64);
+            CHECK(!packed || ox_prepack(w) == OX_OK);
+            ox_tensor *y = ox_linear_experts(x, w, ids, NULL);
+            CHECK_MSG(y != NULL, "%s", ox_error_text());
+            if (y) check_sums(x, twin, ids, NULL, true, y, "one row");
+        }
+}
+
 static void test_blocks(void) {
     static const ox_dtype packs[] = {OX_Q4_0, OX_Q8_0, OX_Q4_K, OX_Q6_K};
     for (int d = OX_Q4_0; d < OX_DTYPE_COUNT; d++)
@@ -232,6 +247,7 @@ static void test_blocks(void) {
         OX_SCOPE {
             check_repacked(packs[d]);
             check_own_rows(packs[d]);
+            check_one_row(packs[d]);
         }
 }
 

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { LAYERS = 6, WIDTH = 64 };
@@ -153,6 +154,62 @@ static void test_disks(void) {
     for (int i = 0; i < MATRICES; i++) ox_release(right[i]);
 }
 
+/* y of a weight, then tensors that want its room, then y of it once more: [4,4096] floats. */
+static bool use_twice(ox_device *device, ox_tensor *w, float *out) {
+    enum { SOME = 11 << 18, OTHERS = 3 };
+    bool good = false;
+    OX_SCOPE {
+        ox_tensor *x = ox_to(ox_full(OX_SHAPE(4, 1024), 0.01, OX_F32), device), *z[OTHERS];
+        ox_tensor *half = ox_to(ox_full(OX_SHAPE(1), 0.5, OX_F32), device);
+        ox_tensor *y = ox_tanh(ox_matmul(x, w)), *s = ox_mean(y, OX_ALL_DIMS, false);
+        for (int i = 0; i < OTHERS; i++) {
+            z[i] = ox_tanh_(ox_add_(ox_clone(ox_expand(half, OX_SHAPE(SOME))), s));
+            s = ox_mean(z[i], OX_ALL_DIMS, false);
+        }
+        for (int i = 0; i < OTHERS; i++) s = ox_mean(ox_mul_(z[i], s), OX_ALL_DIMS, false);
+        ox_tensor *again = ox_tanh(ox_matmul(ox_add(x, s), w));
+        good = ox_to_floats(ox_add(y, again), out, 4 * 4096) == OX_OK;
+    }
+    return good;
+}
+
+static int64_t slow_disk(void *user, int64_t transfer, int64_t bytes) {
+    const struct timespec nap = {0, 2000000};
+    (void)user;
+    (void)transfer;
+    nanosleep(&nap, NULL);
+    return bytes;
+}
+
+/* A weight of more tiles than a ring has, on the disk, that comes twice in a step: what it is read to the
+ * second time waits until it has left. */
+static void test_twice(void) {
+    enum { STEPS = 3, BYTES = 4 * 4096 * sizeof(float) };
+    const char *folder = getenv("OX_TEST_TMP");
+    float *wanted = (float *)malloc(BYTES), *got = (float *)malloc(BYTES);
+    ox_shunt_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.compute = gpu;
+    desc.device_bytes = 40 << 20;
+    desc.host_bytes = 17 << 20;
+    desc.spill = folder ? folder : ".";
+    desc.fault = slow_disk; /* where nothing made reads wait, they came before or after it had left, by chance */
+    ox_shunt *shunt = ox_shunt_open(&desc);
+    OX_SCOPE {
+        ox_tensor *weight = ox_mul_number(ox_randn(OX_SHAPE(1024, 4096), OX_F32), 0.1);
+        CHECK(use_twice(gpu, ox_to(weight, gpu), wanted));
+        CHECK(ox_to(ox_ones(OX_SHAPE(1 << 19), OX_F32), ox_shunt_device(shunt))); /* the host's room */
+        ox_tensor *w = ox_to(weight, ox_shunt_device(shunt));
+        for (int i = 0; i < STEPS; i++)
+            CHECK_MSG(use_twice(ox_shunt_device(shunt), w, got) && memcmp(got, wanted, BYTES) == 0,
+                      "step %d: %s", i, ox_error_text());
+        CHECK(ox_shunt_get_stats(shunt).read_bytes > 0);
+    }
+    CHECK_MSG(ox_shunt_close(shunt) == OX_OK, "%s", ox_error_text());
+    free(wanted);
+    free(got);
+}
+
 /* Tensors of the GPU and of the CPU in a capture: as they are at the call, and what is changed in place is
  * changed at once, where it is. */
 static void test_capture(uint64_t device_bytes) {
@@ -277,6 +334,7 @@ int main(void) {
         drop_network(&n);
     }
     test_disks();
+    test_twice();
     wide = 768;
     rows = 32;
     test_disks();

@@ -46,7 +46,8 @@ static ox_status oxi_expert_product(oxi_experts *job, int64_t i, oxi_gemm *g, fl
     g->m = job->first[i + 1] - job->first[i];
     g->a = (const char *)g->a + job->from[job->first[i]] * bytes;
     g->a_storage = NULL;
-    g->shared = p->shape[0] > 1 || p->a_stride[1] != 0 ? NULL : p->g.shared ? p->g.shared : &job->shared;
+    bool shares = g->m == 1 && p->shape[0] == 1 && p->a_stride[1] == 0;
+    g->shared = !shares ? NULL : p->g.shared ? p->g.shared : &job->shared;
     g->together = NULL;
     g->b = (const char *)g->b + oxi_signed_bytes(g->b_dtype, job->id[i] * p->form.expert);
     g->c_rows = job->to + job->first[i];

@@ -239,6 +239,8 @@ static bool oxi_shunt_emit_read(oxi_shunt_schedule *s, int32_t g) {
     int32_t clock[OXI_LANES] = {0, 0, 0, 0}, i = s->plan->segment[g].item, t = s->plan->segment[g].read;
     uint64_t room = oxi_shunt_ring_room(oxi_shunt_tile_room(s->p, &s->p->known[i], t));
     if (s->saved[i][0] >= 0) clock[s->saved[i][0]] = s->saved[i][1] + 1;
+    if (g > 0 && s->plan->segment[g - 1].item == i) /* it is on the device till then, and not read */
+        clock[OXI_LANE_COMPUTE] = s->plan->segment[g - 1].last + 1;
     int32_t entry = oxi_shunt_ring_take(&s->ring[0], room, &clock[OXI_LANE_DOWN]);
     if (entry < 0) return false;
     const oxi_shunt_instruction *in =
