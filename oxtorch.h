@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x4d091065
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x05a92ae2
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -15260,8 +15260,8 @@ const oxi_experts*job=(const oxi_experts*)arg;const oxi_gemm*g=&job->p->g;int64_
 oxi_copy_run(g->k,bytes,(const char*)g->a+job->from[index]*bytes,g->a_col*bytes,job->rows+index*g->k*bytes,bytes);}
 static ox_status oxi_expert_product(oxi_experts*job,int64_t i,oxi_gemm*g,float**bias){const oxi_product*p=job->p;
 int64_t bytes=oxi_dtype_bytes(p->g.a_dtype);*g=p->g;g->m=job->first[i+1]-job->first[i];
-g->a=(const char*)g->a+job->from[job->first[i]]*bytes;g->a_storage=NULL;
-g->shared=p->shape[0]>1||p->a_stride[1]!=0?NULL:p->g.shared?p->g.shared:&job->shared;g->together=NULL;
+g->a=(const char*)g->a+job->from[job->first[i]]*bytes;g->a_storage=NULL;bool shares=g->m==1&&p->shape[0]==1&&p->a_stride[1]==0;
+g->shared=!shares?NULL:p->g.shared?p->g.shared:&job->shared;g->together=NULL;
 g->b=(const char*)g->b+oxi_signed_bytes(g->b_dtype,job->id[i]*p->form.expert);g->c_rows=job->to+job->first[i];if(g->m>1){
 g->a=job->rows+job->first[i]*g->k*bytes;g->a_row=g->k;g->a_col=1;}
 g->way=oxi_gemm_choose_way(g);*bias=NULL;if(!p->form.bias)return OX_OK;
@@ -18352,7 +18352,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x4d091065
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x5a92ae2
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 #if defined(OXI_X86) && VF > 1

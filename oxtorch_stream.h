@@ -3560,6 +3560,19 @@ for(int32_t i=0;i<p->item_count;i++){m.last[i]=m.stamp[i]=-1;
 for(int32_t a=o->first[i];a<o->first[i+1];a++)m.item_of[a]=i;}
 placed=oxi_shunt_min_walk(&m);}
 oxi_shunt_unlist(m.dirty,items,1);oxi_free(ints,(2*items+5*accesses+1)*sizeof*ints);return placed;}
+static bool oxi_shunt_place_near(const oxi_shunt_problem*p,const oxi_shunt_order*o,int32_t far,uint8_t*keep){enum{LARGE=16};
+uint64_t*used=(uint64_t*)oxi_shunt_list((size_t)o->slot_count,sizeof*used);if(!used)return false;
+memset(keep,0,(size_t)o->access_count);for(int32_t i=0;i<p->item_count;i++)
+for(int32_t a=o->first[i];a<o->first[i+1];a++)
+if(!oxi_shunt_is_apart(&p->known[i]))used[o->at[a]]+=p->known[i].room;
+for(int small=0;small<2;small++)
+for(int32_t i=0;i<p->item_count;i++){const uint64_t room=p->known[i].room;
+if(oxi_shunt_is_apart(&p->known[i])||(room<=p->capacity/LARGE)!=(small==1))continue;
+for(int32_t a=o->first[i];a+1<o->first[i+1];a++){int32_t from=o->at[a]+1,to=o->at[a+1];
+bool fits=to-from<far;for(int32_t j=from;fits&&j<to;j++)fits=used[j]+room<=p->capacity;
+for(int32_t j=from;fits&&j<to;j++)used[j]+=room;
+keep[a]=fits;}}
+oxi_shunt_unlist(used,(size_t)o->slot_count,sizeof*used);return true;}
 /* >>stream/shunt/plan/places.c */
 typedef struct oxi_shunt_block{uint64_t place,bytes;int32_t before,behind;int32_t bin,next,last;int32_t clock[OXI_LANES];double free_at;
 }oxi_shunt_block;enum{OXI_SHUNT_BINS=32};typedef struct oxi_shunt_schedule{const oxi_shunt_problem*p;const oxi_shunt_order*o;
@@ -3758,6 +3771,8 @@ static bool oxi_shunt_emit_read(oxi_shunt_schedule*s,int32_t g){
 int32_t clock[OXI_LANES]={0,0,0,0},i=s->plan->segment[g].item,t=s->plan->segment[g].read;
 uint64_t room=oxi_shunt_ring_room(oxi_shunt_tile_room(s->p,&s->p->known[i],t));
 if(s->saved[i][0]>=0)clock[s->saved[i][0]]=s->saved[i][1]+1;
+if(g>0&&s->plan->segment[g-1].item==i)
+clock[OXI_LANE_COMPUTE]=s->plan->segment[g-1].last +1;
 int32_t entry=oxi_shunt_ring_take(&s->ring[0],room,&clock[OXI_LANE_DOWN]);if(entry<0)return false;
 const oxi_shunt_instruction*in=oxi_shunt_emit_tile(s,OXI_ACT_READ,clock,g,t,s->ring[0].entry[entry].at);if(!in)return false;
 s->ring[0].entry[entry].there=in->number+1;if(t==0)s->plan->segment[g].entry=entry;
@@ -4014,15 +4029,19 @@ s->p->known[i].pinned=s->best_pins[i]&1;s->p->known[i].caches=s->best_pins[i]>>1
 s->placing.pinned_bytes=oxi_shunt_pins_place(s->p);}
 static bool oxi_shunt_run_trial(oxi_shunt_search*s){s->trial->most=oxi_shunt_too_long(s);s->trial->until=oxi_shunt_has_one(s)?s->end:0;
 return oxi_shunt_schedule_run(s->p,&s->order,s->placing.keep,s->placing.pinned_bytes,s->packing,s->trial)&&oxi_shunt_judge(s);}
-static void oxi_shunt_try_least(oxi_shunt_search*s){const oxi_shunt_order*o=&s->order;
-for(int stay=oxi_shunt_spent(s->p)<s->end;stay>=0;stay--)
-for(int packing=0;packing<=(OXI_PACK_TIGHT|OXI_PACK_LATE)&&!s->found;packing++){
-if((stay||s->p->fits)&&oxi_shunt_spent(s->p)>s->end)break;
-s->placing.pinned_bytes=oxi_shunt_pin_some(s->p,s->rank,s->rank_count,0);s->packing=packing;for(int32_t i=0;i<s->p->item_count;i++)
-for(int32_t a=o->first[i];a<o->first[i+1];a++)
-s->placing.keep[a]=stay&&a+1<o->first[i+1]&&o->at[a+1]==o->at[a]+1;
-(void)(stay?oxi_shunt_schedule_mended(s,packing)&&oxi_shunt_judge(s):oxi_shunt_run_trial(s));
-s->best_choice.capacity_part=s->best_choice.dirty_weight=1;}}
+static bool oxi_shunt_try_near(oxi_shunt_search*s,int32_t far,int packing){
+s->placing.pinned_bytes=oxi_shunt_pin_some(s->p,s->rank,s->rank_count,0);s->packing=packing;
+bool better=oxi_shunt_place_near(s->p,&s->order,far,s->placing.keep)&&oxi_shunt_schedule_mended(s,packing)&&oxi_shunt_judge(s);
+if(better)s->best_choice.capacity_part=s->best_choice.dirty_weight=1;
+return better;}
+static void oxi_shunt_try_least(oxi_shunt_search*s){enum{FARTHER=4,FARTHEST=4096};const int last=OXI_PACK_TIGHT|OXI_PACK_LATE;
+for(int packing=0;packing<=last&&!s->found&&oxi_shunt_spent(s->p)<s->end;packing++)
+(void)oxi_shunt_try_near(s,1,packing);
+for(int packing=0;packing<=last&&!s->found;packing++){if(s->p->fits&&oxi_shunt_spent(s->p)>s->end)return;
+memset(s->placing.keep,0,(size_t)s->order.access_count);s->placing.pinned_bytes=oxi_shunt_pin_some(s->p,s->rank,s->rank_count,0);
+s->packing=packing;(void)oxi_shunt_run_trial(s);s->best_choice.capacity_part=s->best_choice.dirty_weight=1;}
+for(int32_t far=FARTHER;far<=FARTHEST&&s->found&&oxi_shunt_spent(s->p)<s->end;far*=FARTHER)
+(void)oxi_shunt_try_near(s,far,s->best_choice.packing);}
 static void oxi_shunt_try_all(oxi_shunt_search*s){enum{PINS=8};static const double of_all[PINS]={1,-1,-2,0.75,0.5,0.25,0,0.9},
 of_large[PINS]={-2,0.75,-1,0.5,0.25,0.9,1,0},of_ringed[PINS]={-0.1,-0.35,-1,-2,0.75,0.5,0.25,0};
 static const double parts[]={1,0.85,0.7,0.5};

@@ -741,12 +741,15 @@ static void test_crowded(uint64_t seed) {
     int32_t act[LAYERS + 1], logits, x = TABLE;
     oxi_shunt_search search;
     large g;
-    large_open(&g, 2 * LAYERS + READERS + 2);
+    large_open(&g, 2 * LAYERS + 2 * READERS);
     state = seed;
     g.made = 1;
     for (int l = 0; l < LAYERS; l++) act[l] = x = large_make(&g, x, -1);
     logits = large_make(&g, x, TABLE);
-    for (int r = 0; r < READERS; r++) (void)large_make(&g, logits, -1);
+    for (int r = 0; r < READERS; r++) {
+        int32_t y = large_make(&g, logits, -1);
+        if (r % 2 == 1) (void)large_make(&g, y, -1); /* somebody else, in between */
+    }
     for (int l = LAYERS - 1; l >= 0; l--) x = large_make(&g, x, act[l]);
     (void)large_make(&g, x, TABLE);
     large_ready(&g);

@@ -193,7 +193,7 @@ static void test_twice(void) {
     desc.device_bytes = 40 << 20;
     desc.host_bytes = 17 << 20;
     desc.spill = folder ? folder : ".";
-    desc.fault = slow_disk; /* where nothing made reads wait, they came before or after it had left, by chance */
+    desc.fault = slow_disk; /* or reads that do not wait come at the right time by chance */
     ox_shunt *shunt = ox_shunt_open(&desc);
     OX_SCOPE {
         ox_tensor *weight = ox_mul_number(ox_randn(OX_SHAPE(1024, 4096), OX_F32), 0.1);

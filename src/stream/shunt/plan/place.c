@@ -279,3 +279,30 @@ static bool oxi_shunt_place(const oxi_shunt_problem *p, const oxi_shunt_order *o
     oxi_free(ints, (2 * items + 5 * accesses + 1) * sizeof *ints);
     return placed;
 }
+
+/* Without who leaves first: an item stays from a use to the next one that is at most `far` slots on, as bytes
+ * allow, large ones before small ones. */
+static bool oxi_shunt_place_near(const oxi_shunt_problem *p, const oxi_shunt_order *o, int32_t far,
+                                 uint8_t *keep) {
+    enum { LARGE = 16 };
+    uint64_t *used = (uint64_t *)oxi_shunt_list((size_t)o->slot_count, sizeof *used);
+    if (!used) return false;
+    memset(keep, 0, (size_t)o->access_count);
+    for (int32_t i = 0; i < p->item_count; i++)
+        for (int32_t a = o->first[i]; a < o->first[i + 1]; a++)
+            if (!oxi_shunt_is_apart(&p->known[i])) used[o->at[a]] += p->known[i].room;
+    for (int small = 0; small < 2; small++)
+        for (int32_t i = 0; i < p->item_count; i++) {
+            const uint64_t room = p->known[i].room;
+            if (oxi_shunt_is_apart(&p->known[i]) || (room <= p->capacity / LARGE) != (small == 1)) continue;
+            for (int32_t a = o->first[i]; a + 1 < o->first[i + 1]; a++) {
+                int32_t from = o->at[a] + 1, to = o->at[a + 1];
+                bool fits = to - from < far;
+                for (int32_t j = from; fits && j < to; j++) fits = used[j] + room <= p->capacity;
+                for (int32_t j = from; fits && j < to; j++) used[j] += room;
+                keep[a] = fits;
+            }
+        }
+    oxi_shunt_unlist(used, (size_t)o->slot_count, sizeof *used);
+    return true;
+}

@@ -207,23 +207,34 @@ static bool oxi_shunt_run_trial(oxi_shunt_search *s) {
            oxi_shunt_judge(s);
 }
 
-/* Everything leaves after its slot, and comes right before it: that fits wherever one slot does. First what
- * the next slot needs as well stays. Of a step that has a plan already none of these ways is begun when the
- * search is over. */
+/* Who stays is who is needed again soon. */
+static bool oxi_shunt_try_near(oxi_shunt_search *s, int32_t far, int packing) {
+    s->placing.pinned_bytes = oxi_shunt_pin_some(s->p, s->rank, s->rank_count, 0);
+    s->packing = packing;
+    bool better = oxi_shunt_place_near(s->p, &s->order, far, s->placing.keep) &&
+                  oxi_shunt_schedule_mended(s, packing) && oxi_shunt_judge(s);
+    if (better) s->best_choice.capacity_part = s->best_choice.dirty_weight = 1;
+    return better;
+}
+
+/* Where no other way fits: who the next slot needs stays; or everything leaves after its slot, and comes
+ * right before it, which fits wherever one slot does. From there on who is needed later stays as well, while
+ * there is time. Of a step that has a plan already none of these ways is begun when the search is over. */
 static void oxi_shunt_try_least(oxi_shunt_search *s) {
-    const oxi_shunt_order *o = &s->order;
-    for (int stay = oxi_shunt_spent(s->p) < s->end; stay >= 0; stay--)
-        for (int packing = 0; packing <= (OXI_PACK_TIGHT | OXI_PACK_LATE) && !s->found; packing++) {
-            if ((stay || s->p->fits) && oxi_shunt_spent(s->p) > s->end) break;
-            s->placing.pinned_bytes = oxi_shunt_pin_some(s->p, s->rank, s->rank_count, 0);
-            s->packing = packing;
-            for (int32_t i = 0; i < s->p->item_count; i++)
-                for (int32_t a = o->first[i]; a < o->first[i + 1]; a++)
-                    s->placing.keep[a] = stay && a + 1 < o->first[i + 1] && o->at[a + 1] == o->at[a] + 1;
-            (void)(stay ? oxi_shunt_schedule_mended(s, packing) && oxi_shunt_judge(s)
-                        : oxi_shunt_run_trial(s));
-            s->best_choice.capacity_part = s->best_choice.dirty_weight = 1;
-        }
+    enum { FARTHER = 4, FARTHEST = 4096 };
+    const int last = OXI_PACK_TIGHT | OXI_PACK_LATE;
+    for (int packing = 0; packing <= last && !s->found && oxi_shunt_spent(s->p) < s->end; packing++)
+        (void)oxi_shunt_try_near(s, 1, packing);
+    for (int packing = 0; packing <= last && !s->found; packing++) {
+        if (s->p->fits && oxi_shunt_spent(s->p) > s->end) return;
+        memset(s->placing.keep, 0, (size_t)s->order.access_count);
+        s->placing.pinned_bytes = oxi_shunt_pin_some(s->p, s->rank, s->rank_count, 0);
+        s->packing = packing;
+        (void)oxi_shunt_run_trial(s);
+        s->best_choice.capacity_part = s->best_choice.dirty_weight = 1;
+    }
+    for (int32_t far = FARTHER; far <= FARTHEST && s->found && oxi_shunt_spent(s->p) < s->end; far *= FARTHER)
+        (void)oxi_shunt_try_near(s, far, s->best_choice.packing);
 }
 
 static void oxi_shunt_try_all(oxi_shunt_search *s) {
