@@ -4034,14 +4034,16 @@ s->placing.pinned_bytes=oxi_shunt_pin_some(s->p,s->rank,s->rank_count,0);s->pack
 bool better=oxi_shunt_place_near(s->p,&s->order,far,s->placing.keep)&&oxi_shunt_schedule_mended(s,packing)&&oxi_shunt_judge(s);
 if(better)s->best_choice.capacity_part=s->best_choice.dirty_weight=1;
 return better;}
-static void oxi_shunt_try_least(oxi_shunt_search*s){enum{FARTHER=4,FARTHEST=4096};const int last=OXI_PACK_TIGHT|OXI_PACK_LATE;
+static void oxi_shunt_try_least(oxi_shunt_search*s){enum{FARTHER=4,STEPS=1<<21};const int last=OXI_PACK_TIGHT|OXI_PACK_LATE;
+const int32_t farthest=STEPS/(s->order.access_count+1);double took=0;
 for(int packing=0;packing<=last&&!s->found&&oxi_shunt_spent(s->p)<s->end;packing++)
 (void)oxi_shunt_try_near(s,1,packing);
 for(int packing=0;packing<=last&&!s->found;packing++){if(s->p->fits&&oxi_shunt_spent(s->p)>s->end)return;
 memset(s->placing.keep,0,(size_t)s->order.access_count);s->placing.pinned_bytes=oxi_shunt_pin_some(s->p,s->rank,s->rank_count,0);
 s->packing=packing;(void)oxi_shunt_run_trial(s);s->best_choice.capacity_part=s->best_choice.dirty_weight=1;}
-for(int32_t far=FARTHER;far<=FARTHEST&&s->found&&oxi_shunt_spent(s->p)<s->end;far*=FARTHER)
-(void)oxi_shunt_try_near(s,far,s->best_choice.packing);}
+for(int32_t far=FARTHER;far<=farthest&&s->found;far*=FARTHER){double start=oxi_shunt_spent(s->p);
+if(start+took>s->end)return;
+(void)oxi_shunt_try_near(s,far,s->best_choice.packing);took=oxi_shunt_spent(s->p)-start;}}
 static void oxi_shunt_try_all(oxi_shunt_search*s){enum{PINS=8};static const double of_all[PINS]={1,-1,-2,0.75,0.5,0.25,0,0.9},
 of_large[PINS]={-2,0.75,-1,0.5,0.25,0.9,1,0},of_ringed[PINS]={-0.1,-0.35,-1,-2,0.75,0.5,0.25,0};
 static const double parts[]={1,0.85,0.7,0.5};

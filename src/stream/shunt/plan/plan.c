@@ -221,8 +221,10 @@ static bool oxi_shunt_try_near(oxi_shunt_search *s, int32_t far, int packing) {
  * right before it, which fits wherever one slot does. From there on who is needed later stays as well, while
  * there is time. Of a step that has a plan already none of these ways is begun when the search is over. */
 static void oxi_shunt_try_least(oxi_shunt_search *s) {
-    enum { FARTHER = 4, FARTHEST = 4096 };
+    enum { FARTHER = 4, STEPS = 1 << 21 }; /* of large steps not all is looked at */
     const int last = OXI_PACK_TIGHT | OXI_PACK_LATE;
+    const int32_t farthest = STEPS / (s->order.access_count + 1);
+    double took = 0;
     for (int packing = 0; packing <= last && !s->found && oxi_shunt_spent(s->p) < s->end; packing++)
         (void)oxi_shunt_try_near(s, 1, packing);
     for (int packing = 0; packing <= last && !s->found; packing++) {
@@ -233,8 +235,12 @@ static void oxi_shunt_try_least(oxi_shunt_search *s) {
         (void)oxi_shunt_run_trial(s);
         s->best_choice.capacity_part = s->best_choice.dirty_weight = 1;
     }
-    for (int32_t far = FARTHER; far <= FARTHEST && s->found && oxi_shunt_spent(s->p) < s->end; far *= FARTHER)
+    for (int32_t far = FARTHER; far <= farthest && s->found; far *= FARTHER) {
+        double start = oxi_shunt_spent(s->p);
+        if (start + took > s->end) return;
         (void)oxi_shunt_try_near(s, far, s->best_choice.packing);
+        took = oxi_shunt_spent(s->p) - start;
+    }
 }
 
 static void oxi_shunt_try_all(oxi_shunt_search *s) {
