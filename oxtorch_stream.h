@@ -3767,12 +3767,12 @@ oxi_shunt_instruction*in=oxi_shunt_emit_share(s,action,lane,clock,g,share);if(!i
 in->ring_at=ring_at;in->ends=t+1==tiles;if(tiles>1)in->from=(uint64_t)t*s->p->tile;
 if(tiles>1)in->bytes=room;
 return in;}
+static void oxi_shunt_wait_away(const oxi_shunt_schedule*s,int32_t g,int32_t*clock){const oxi_shunt_segment*one=&s->plan->segment[g];
+const int32_t*saved=s->saved[one->item];if(saved[0]>=0)clock[saved[0]]=saved[1]+1;
+if(g>0&&one[-1].item==one->item)clock[OXI_LANE_COMPUTE]=one[-1].last +1;}
 static bool oxi_shunt_emit_read(oxi_shunt_schedule*s,int32_t g){
 int32_t clock[OXI_LANES]={0,0,0,0},i=s->plan->segment[g].item,t=s->plan->segment[g].read;
-uint64_t room=oxi_shunt_ring_room(oxi_shunt_tile_room(s->p,&s->p->known[i],t));
-if(s->saved[i][0]>=0)clock[s->saved[i][0]]=s->saved[i][1]+1;
-if(g>0&&s->plan->segment[g-1].item==i)
-clock[OXI_LANE_COMPUTE]=s->plan->segment[g-1].last +1;
+uint64_t room=oxi_shunt_ring_room(oxi_shunt_tile_room(s->p,&s->p->known[i],t));oxi_shunt_wait_away(s,g,clock);
 int32_t entry=oxi_shunt_ring_take(&s->ring[0],room,&clock[OXI_LANE_DOWN]);if(entry<0)return false;
 const oxi_shunt_instruction*in=oxi_shunt_emit_tile(s,OXI_ACT_READ,clock,g,t,s->ring[0].entry[entry].at);if(!in)return false;
 s->ring[0].entry[entry].there=in->number+1;if(t==0)s->plan->segment[g].entry=entry;
@@ -3796,11 +3796,8 @@ in->staged=true;entry->over=in->number+1;}
 return true;}
 static bool oxi_shunt_emit_load(oxi_shunt_schedule*s,int32_t g){int32_t clock[OXI_LANES]={0,0,0,0};
 oxi_shunt_segment*one=&s->plan->segment[g];int32_t i=one->item;bool staged=s->tier[i]==2&&oxi_shunt_may_stage(s,i,false);
-if(s->saved[i][0]>=0&&s->saved[i][1]>=clock[s->saved[i][0]])
-clock[s->saved[i][0]]=s->saved[i][1]+1;
-if(g>0&&one[-1].item==i)
-clock[OXI_LANE_COMPUTE]=one[-1].last +1;
-int lane=s->tier[i]==1||staged?OXI_LANE_DOWN:OXI_LANE_DISK;if(!oxi_shunt_take_place(s,s->lane_end[lane],one,clock))return false;
+oxi_shunt_wait_away(s,g,clock);int lane=s->tier[i]==1||staged?OXI_LANE_DOWN:OXI_LANE_DISK;
+if(!oxi_shunt_take_place(s,s->lane_end[lane],one,clock))return false;
 if(staged?!oxi_shunt_emit_tiles(s,g,clock):!oxi_shunt_emit_move(s,OXI_ACT_LOAD,lane,clock,g))
 return false;
 one->lane=(uint8_t)lane;one->begun=true;one->block=s->plan->lane_count[lane];s->segment_of[i]=g;return true;}

@@ -243,10 +243,8 @@ static void test_file(void) {
     CHECK(remove(path) == 0);
 }
 
-/* Every n-th allocation fails: an error or the right answer, and a later run is right. */
-static void test_memory(void) {
-    int errors = 0;
-    float wanted[SIDE], got[SIDE];
+/* The answer of the CPU; from then on all memory is the hook's. */
+static void begin_memory(float *wanted) {
     ox_tensor *w[WEIGHTS];
     const ox_allocator allocator = {hook_alloc, hook_free, &memory};
     make_weights(ox_cpu(), w);
@@ -255,6 +253,14 @@ static void test_memory(void) {
     hook_allow(&memory, INT64_MAX);
     ox_trim();
     CHECK_MSG(ox_set_allocator(&allocator) == OX_OK, "%s", ox_error_text());
+}
+
+/* Every n-th allocation fails: an error or the right answer, and a later run is right. */
+static void test_memory(void) {
+    int errors = 0;
+    float wanted[SIDE], got[SIDE];
+    ox_tensor *w[WEIGHTS];
+    begin_memory(wanted);
     ox_shunt *shunt = open_small(false);
     for (int64_t at = 0; at < 400; at += at < 60 ? 1 : 13) {
         make_weights(ox_shunt_device(shunt), w);
@@ -284,13 +290,7 @@ static void test_raise(bool raise) {
     int told = 0, answers = 0;
     float wanted[SIDE], got[SIDE];
     ox_tensor *w[WEIGHTS];
-    const ox_allocator allocator = {hook_alloc, hook_free, &memory};
-    make_weights(ox_cpu(), w);
-    CHECK(answer(w, wanted));
-    drop_weights(w);
-    hook_allow(&memory, INT64_MAX);
-    ox_trim();
-    CHECK_MSG(ox_set_allocator(&allocator) == OX_OK, "%s", ox_error_text());
+    begin_memory(wanted);
     for (int64_t at = 0; at < 200; at++) {
         ox_shunt_desc desc = small_desc();
         desc.raise = raise;

@@ -33,15 +33,22 @@ static double step(network *n, int seed) {
     return loss;
 }
 
-static void run(uint64_t device_bytes, uint64_t host_bytes, const double *wanted, ox_tensor **weights,
-                int steps) {
+/* Of a shunt over the GPU that spills where tests may write. */
+static ox_shunt_desc desc_of(uint64_t device_bytes, uint64_t host_bytes) {
     const char *folder = getenv("OX_TEST_TMP");
     ox_shunt_desc desc;
     memset(&desc, 0, sizeof desc);
     desc.compute = gpu;
     desc.device_bytes = device_bytes;
     desc.host_bytes = host_bytes;
-    desc.spill = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : folder ? folder : ".";
+    desc.spill = folder ? folder : ".";
+    return desc;
+}
+
+static void run(uint64_t device_bytes, uint64_t host_bytes, const double *wanted, ox_tensor **weights,
+                int steps) {
+    ox_shunt_desc desc = desc_of(device_bytes, host_bytes);
+    if (access("/dev/shm", W_OK) == 0) desc.spill = "/dev/shm";
     ox_shunt *shunt = ox_shunt_open(&desc);
     CHECK_MSG(shunt != NULL, "%s", ox_error_text());
     network n = make_network(ox_shunt_device(shunt));
@@ -104,14 +111,8 @@ static bool plan_says(ox_shunt *shunt, const char *words) {
 
 /* rings: whether the host's budget has room for them; without, the disk's moves are one instruction. */
 static void test_disk(uint64_t host_bytes, bool rings, const double *wanted, ox_tensor **right) {
-    const char *folder = getenv("OX_TEST_TMP");
     ox_tensor *w[MATRICES];
-    ox_shunt_desc desc;
-    memset(&desc, 0, sizeof desc);
-    desc.compute = gpu;
-    desc.device_bytes = (uint64_t)(6 * wide * wide * 4 + (128 << 10));
-    desc.host_bytes = host_bytes;
-    desc.spill = folder ? folder : ".";
+    const ox_shunt_desc desc = desc_of((uint64_t)(6 * wide * wide * 4 + (128 << 10)), host_bytes);
     ox_shunt *shunt = ox_shunt_open(&desc);
     int64_t imports = ox_vulkan_get_stats(gpu).imports;
     make_matrices(ox_shunt_device(shunt), w);
@@ -147,10 +148,13 @@ static void test_disks(void) {
     ox_tensor *right[MATRICES];
     make_matrices(gpu, right);
     for (int i = 0; i < ROUNDS; i++) wanted[i] = pass(right);
-    if (wide == 256) test_disk(3 << 20, true, wanted, right);
-    if (wide == 256) test_disk((3 << 20) / 2, true, wanted, right); /* rings of one matrix */
-    if (wide > 256) test_disk(24 << 20, true, wanted, right);       /* of tiles of 1 MiB */
-    if (wide == 256) test_disk(256 << 10, false, wanted, right);
+    if (wide > 256) {
+        test_disk(24 << 20, true, wanted, right); /* rings of tiles of 1 MiB */
+    } else {
+        test_disk(3 << 20, true, wanted, right);
+        test_disk((3 << 20) / 2, true, wanted, right); /* rings of one matrix */
+        test_disk(256 << 10, false, wanted, right);
+    }
     for (int i = 0; i < MATRICES; i++) ox_release(right[i]);
 }
 
@@ -185,14 +189,8 @@ static int64_t slow_disk(void *user, int64_t transfer, int64_t bytes) {
  * second time waits until it has left. */
 static void test_twice(void) {
     enum { STEPS = 3, BYTES = 4 * 4096 * sizeof(float) };
-    const char *folder = getenv("OX_TEST_TMP");
     float *wanted = (float *)malloc(BYTES), *got = (float *)malloc(BYTES);
-    ox_shunt_desc desc;
-    memset(&desc, 0, sizeof desc);
-    desc.compute = gpu;
-    desc.device_bytes = 40 << 20;
-    desc.host_bytes = 17 << 20;
-    desc.spill = folder ? folder : ".";
+    ox_shunt_desc desc = desc_of(40 << 20, 17 << 20);
     desc.fault = slow_disk; /* or reads that do not wait come at the right time by chance */
     ox_shunt *shunt = ox_shunt_open(&desc);
     OX_SCOPE {
@@ -243,14 +241,8 @@ static void test_capture(uint64_t device_bytes) {
 /* The GPU is closed under a shunt: refused while tensors lie there, and without any what comes next is an
  * error in words or the right number. */
 static void test_close(bool has_run) {
-    const char *folder = getenv("OX_TEST_TMP");
-    ox_shunt_desc desc;
+    const ox_shunt_desc desc = desc_of(256 << 10, 1 << 20);
     double got;
-    memset(&desc, 0, sizeof desc);
-    desc.compute = gpu;
-    desc.device_bytes = 256 << 10;
-    desc.host_bytes = 1 << 20;
-    desc.spill = folder ? folder : ".";
     ox_shunt *shunt = ox_shunt_open(&desc);
     OX_SCOPE {
         ox_tensor *x = ox_to(ox_ones(OX_SHAPE(64, 64), OX_F32), ox_shunt_device(shunt)), *sum;

@@ -234,13 +234,19 @@ static oxi_shunt_instruction *oxi_shunt_emit_tile(oxi_shunt_schedule *s, int act
     return in;
 }
 
+/* A load, or the disk's part of it, waits until its item's copy is whole and the item has left the device. */
+static void oxi_shunt_wait_away(const oxi_shunt_schedule *s, int32_t g, int32_t *clock) {
+    const oxi_shunt_segment *one = &s->plan->segment[g];
+    const int32_t *saved = s->saved[one->item];
+    if (saved[0] >= 0) clock[saved[0]] = saved[1] + 1;
+    if (g > 0 && one[-1].item == one->item) clock[OXI_LANE_COMPUTE] = one[-1].last + 1;
+}
+
 /* The disk's part of a load: its next tile. */
 static bool oxi_shunt_emit_read(oxi_shunt_schedule *s, int32_t g) {
     int32_t clock[OXI_LANES] = {0, 0, 0, 0}, i = s->plan->segment[g].item, t = s->plan->segment[g].read;
     uint64_t room = oxi_shunt_ring_room(oxi_shunt_tile_room(s->p, &s->p->known[i], t));
-    if (s->saved[i][0] >= 0) clock[s->saved[i][0]] = s->saved[i][1] + 1;
-    if (g > 0 && s->plan->segment[g - 1].item == i) /* it is on the device till then, and not read */
-        clock[OXI_LANE_COMPUTE] = s->plan->segment[g - 1].last + 1;
+    oxi_shunt_wait_away(s, g, clock);
     int32_t entry = oxi_shunt_ring_take(&s->ring[0], room, &clock[OXI_LANE_DOWN]);
     if (entry < 0) return false;
     const oxi_shunt_instruction *in =
@@ -297,10 +303,7 @@ static bool oxi_shunt_emit_load(oxi_shunt_schedule *s, int32_t g) {
     oxi_shunt_segment *one = &s->plan->segment[g];
     int32_t i = one->item;
     bool staged = s->tier[i] == 2 && oxi_shunt_may_stage(s, i, false);
-    if (s->saved[i][0] >= 0 && s->saved[i][1] >= clock[s->saved[i][0]])
-        clock[s->saved[i][0]] = s->saved[i][1] + 1;
-    if (g > 0 && one[-1].item == i)
-        clock[OXI_LANE_COMPUTE] = one[-1].last + 1; /* it lies elsewhere till then */
+    oxi_shunt_wait_away(s, g, clock);
     int lane = s->tier[i] == 1 || staged ? OXI_LANE_DOWN : OXI_LANE_DISK;
     if (!oxi_shunt_take_place(s, s->lane_end[lane], one, clock)) return false;
     if (staged ? !oxi_shunt_emit_tiles(s, g, clock)
