@@ -39,6 +39,7 @@ enum {
     OXI_VK_BLOCKS = 1024,              /* then free ones are given back: drivers have few allocations, 4096 */
     OXI_VK_SETS = 256,                 /* descriptor sets of a pool */
     OXI_VK_FREQUENCIES = 4,            /* tables of rope that are kept */
+    OXI_VK_ROUNDED = 2,                /* rows that products left rounded */
     OXI_VK_FIRST_BATCH = 6,            /* dispatches after which work is submitted to a device that waits */
     OXI_VK_BATCH = 108,                /* and to one that is busy: each batch is three times the last */
     OXI_VK_HELD_IN = 4,                /* operands of a call that is held back */
@@ -243,6 +244,13 @@ typedef struct oxi_vk_rounded {
     uint64_t bytes;                    /* of that */
 } oxi_vk_rounded;
 
+/* A view that a dispatch wrote, the last one that did so for whoever writes beside it in the same memory. */
+typedef struct oxi_vk_placed {
+    const oxi_vk_chunk *of;            /* NULL: none */
+    int64_t written;                   /* when */
+    ox_tensor view;                    /* without a storage */
+} oxi_vk_placed;
+
 /* An operand of a dispatch as far as hazards go. */
 typedef struct oxi_vk_use {
     oxi_vk_chunk *chunk;
@@ -441,7 +449,9 @@ typedef struct oxi_vk_device {
     bool fault_told;                   /* one that may have was recorded since it was looked at */
     oxi_vk_frequency frequencies[OXI_VK_FREQUENCIES];
     oxi_vk_turns turns[OXI_VK_FREQUENCIES];
-    oxi_vk_rounded rounded;            /* product/few.c */
+    oxi_vk_rounded rounded[OXI_VK_ROUNDED]; /* product/few.c */
+    int rounded_at;                    /* the one that was left last */
+    oxi_vk_placed placed;              /* rows/transformer.c */
     oxi_vk_parts parts;                /* product/router.c */
     oxi_vk_sum_made sum_made;
 

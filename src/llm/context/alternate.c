@@ -35,7 +35,7 @@ static ox_tensor *oxi_llm_row_size(ox_tensor *x, double least) {
 static ox_tensor *oxi_llm_row_products(const ox_llm *model, oxi_llm_model_role role, ox_tensor *x,
                                        ox_tensor *like) {
     const int64_t rows = model->numbers.alternate - 1, width = model->config.width;
-    x = oxi_llm_product_by_head(x, ox_unflatten(model->part[role].weight, 0, OX_SHAPE(rows, width)));
+    x = oxi_llm_product_by_head(model, x, ox_unflatten(model->part[role].weight, 0, OX_SHAPE(rows, width)));
     return ox_mul(x, ox_div(oxi_llm_row_size(like, 0), oxi_llm_row_size(x, 1e-5)));
 }
 

@@ -109,23 +109,47 @@ static ox_tensor *oxi_llm_attend_heads(const oxi_llm_batch *batch, int64_t index
 
 /* ---- latent attention ---------------------------------------------------------------------------------- */
 
-/* q [heads, S, plain + turned] -> [heads, S, latent + turned]; on the CPU products write where that lies, and
- * no latent is copied. */
+/* q [heads, S, plain + turned] -> [heads, S, latent + turned]: what is turned and what a product makes are
+ * written where they belong. */
 static ox_tensor *oxi_llm_latent_queries(const oxi_llm_batch *batch, const oxi_llm_layer *l, ox_tensor *q,
                                          int64_t plain, ox_tensor *to_latent) {
     const ox_llm *model = batch->context->model;
     const int64_t turned = model->rope.size, latent = model->numbers.latent,
                   shape[3] = {l->heads, batch->count, latent + turned};
-    const bool places = turned > 0 && model->device == ox_cpu();
-    ox_tensor *whole = places ? oxi_tensor_new(model->device, OX_F32, 3, shape) : NULL, *parts[2];
-    if (places && !whole) return NULL;
-    parts[0] = oxi_llm_product_by_head_to(ox_narrow(q, 2, 0, plain), to_latent,
-                                          places ? ox_narrow(whole, 2, 0, latent) : NULL);
-    if (turned == 0) return parts[0];
-    parts[1] = oxi_llm_turn(batch, l->rope, ox_narrow(q, 2, plain, turned));
+    ox_tensor *whole = turned > 0 ? oxi_tensor_new(model->device, OX_F32, 3, shape) : NULL;
+    if (turned > 0 && (!whole || !ox_copy_(ox_narrow(whole, 2, latent, turned),
+                                           oxi_llm_turn(batch, l->rope, ox_narrow(q, 2, plain, turned)))))
+        return NULL;
+    ox_tensor *out = oxi_llm_product_by_head_to(model, ox_narrow(q, 2, 0, plain), to_latent,
+                                                whole ? ox_narrow(whole, 2, 0, latent) : NULL);
+    return out && whole ? whole : out;
+}
+
+/* Writes what is kept of a batch, [S, latent + turned] as a product gave it, into the cache: latents with their
+ * norm, ends of keys turned; gives all that is seen. */
+static ox_tensor *oxi_llm_remember_latents(const oxi_llm_batch *batch, int64_t index, ox_tensor *kept) {
+    const ox_llm *model = batch->context->model;
+    const oxi_llm_numbers *n = &model->numbers;
+    const oxi_llm_layer *l = &model->layers[index];
+    const oxi_llm_part *latent_norm = &l->part[OXI_LLM_LATENT_NORM], *norm = &l->part[OXI_LLM_KEY_NORM];
+    const int64_t turned = model->rope.size;
+    ox_tensor *cache = batch->context->keys[index], *parts[2], *rows;
+    parts[0] = ox_contiguous(ox_narrow(kept, 1, 0, n->latent));
+    if (turned == 0) {
+        parts[0] = oxi_llm_normalize_with(model, latent_norm, parts[0], n->latent_epsilon);
+        return oxi_llm_remember(batch, l, cache, ox_unsqueeze(parts[0], 0));
+    }
+    parts[1] = ox_narrow(kept, 1, n->latent, turned);
+    if (norm->weight) parts[1] = oxi_llm_normalize(model, norm, ox_contiguous(parts[1]));
+    parts[1] = oxi_llm_turn(batch, l->rope, parts[1]);
+    const bool apart = !oxi_is_block(cache->dtype); /* each is written where it belongs */
+    rows = ox_narrow(cache, 1, batch->start, batch->count);
+    if (apart && !ox_copy_(ox_narrow(rows, 2, n->latent, turned), ox_unsqueeze(parts[1], 0))) return NULL;
+    parts[0] = oxi_llm_normalize_with(model, latent_norm, parts[0], n->latent_epsilon);
     if (!parts[0] || !parts[1]) return NULL;
-    if (!places) return ox_cat(parts, 2, 2);
-    return ox_copy_(ox_narrow(whole, 2, latent, turned), parts[1]) ? whole : NULL;
+    if (!apart) return oxi_llm_remember(batch, l, cache, ox_unsqueeze(ox_cat(parts, 2, 1), 0));
+    if (!ox_copy_(ox_narrow(rows, 2, 0, n->latent), ox_unsqueeze(parts[0], 0))) return NULL;
+    return oxi_llm_seen(batch, l, cache);
 }
 
 /* Keys and values of all heads are made of one latent vector a position. That is what is kept: a query is
@@ -138,12 +162,11 @@ static ox_tensor *oxi_llm_attend_latent(const oxi_llm_batch *batch, int64_t inde
     const oxi_llm_layer *l = &model->layers[index];
     const oxi_llm_part *p = l->part;
     const int64_t turned = model->rope.size, plain = n->latent_key - turned;
-    const bool both = model->device == ox_cpu(); /* a GPU has what follows its products with them */
-    ox_tensor *to_latent, *to_values, *parts[2], *q;
+    ox_tensor *to_latent, *to_values, *q;
     oxi_llm_wanted list[2];
     list[0] = oxi_llm_want(&p[p[OXI_LLM_QUERY].weight ? OXI_LLM_QUERY : OXI_LLM_QUERY_DOWN], x);
     list[1] = oxi_llm_want(&p[OXI_LLM_LATENT], x);
-    if (!oxi_llm_products(list, both ? 2 : 1)) return NULL;
+    if (!oxi_llm_products(list, 2)) return NULL;
     q = oxi_llm_finish_queries(model, l, list[0].out);
     q = ox_transpose(oxi_llm_split(q, l->heads, n->latent_key), 0, 1); /* [heads, S, plain + turned] */
     to_latent = p[OXI_LLM_LATENT_KEY].weight;
@@ -151,19 +174,9 @@ static ox_tensor *oxi_llm_attend_latent(const oxi_llm_batch *batch, int64_t inde
     if (!to_latent || !to_values) oxi_llm_split_latent(model, l, &to_latent, &to_values);
     q = oxi_llm_latent_queries(batch, l, q, plain, to_latent);
     if (!q) return NULL;
-    if (!both && !oxi_llm_products(&list[1], 1)) return NULL;
-    ox_tensor *kept = list[1].out; /* [S, latent + turned] */
-    parts[0] = ox_contiguous(ox_narrow(kept, 1, 0, n->latent));
-    parts[0] = oxi_llm_normalize_with(model, &p[OXI_LLM_LATENT_NORM], parts[0], n->latent_epsilon);
-    parts[1] = ox_narrow(kept, 1, n->latent, turned);
-    if (p[OXI_LLM_KEY_NORM].weight)
-        parts[1] = oxi_llm_normalize(model, &p[OXI_LLM_KEY_NORM], ox_contiguous(parts[1]));
-    parts[1] = oxi_llm_turn(batch, l->rope, parts[1]);
-    if (!parts[0] || !parts[1]) return NULL;
-    kept = turned > 0 ? ox_cat(parts, 2, 1) : parts[0];
-    kept = oxi_llm_remember(batch, l, context->keys[index], ox_unsqueeze(kept, 0));
+    ox_tensor *kept = oxi_llm_remember_latents(batch, index, list[1].out);
     ox_tensor *mixed = oxi_llm_attend(batch, l, q, kept, ox_narrow(kept, 2, 0, n->latent));
-    return oxi_llm_product_by_head(mixed, to_values);
+    return oxi_llm_product_by_head(model, mixed, to_values);
 }
 
 /* ---- attention to what an encoder read ----------------------------------------------------------------- */

@@ -153,5 +153,5 @@ static ox_tensor *oxi_llm_merge_groups(const ox_llm *model, const oxi_llm_layer 
     const int64_t groups = model->numbers.merge_groups;
     if (!x) return NULL;
     x = ox_transpose(ox_unflatten(x, 1, OX_SHAPE(groups, x->shape[1] / groups)), 0, 1);
-    return oxi_llm_join_heads(oxi_llm_product_by_head(x, l->part[OXI_LLM_MERGE_DOWN].weight));
+    return oxi_llm_join_heads(oxi_llm_product_by_head(model, x, l->part[OXI_LLM_MERGE_DOWN].weight));
 }

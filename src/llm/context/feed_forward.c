@@ -139,7 +139,6 @@ typedef struct oxi_llm_mlp {
     bool joined;
     double clamp;
     ox_tensor *x, *experts;
-    ox_tensor *out; /* [S, used, out] or [S, out], is made */
 } oxi_llm_mlp;
 
 static oxi_llm_mlp oxi_llm_mlp_of(const oxi_llm_part *gate, const oxi_llm_part *up, const oxi_llm_part *down,
@@ -154,24 +153,27 @@ static oxi_llm_mlp oxi_llm_mlp_of(const oxi_llm_part *gate, const oxi_llm_part *
     return m;
 }
 
-/* Up to two that need nothing of each other; false on error. */
-static bool oxi_llm_run_mlps(const ox_llm *model, oxi_llm_mlp *list, int count) {
+/* All but the last products of up to two that need nothing of each other, and these as `last`, whose results
+ * are [S, used, out] or [S, out]; false on error. A GPU has one after the other, each gate with its products. */
+static bool oxi_llm_begin_mlps(const ox_llm *model, const oxi_llm_mlp *list, int count,
+                               oxi_llm_wanted *last) {
     oxi_llm_wanted wanted[4];
-    int n = 0;
-    for (oxi_llm_mlp *m = list; m < list + count; m++) {
-        if (m->gate) wanted[n++] = oxi_llm_want_experts(m->gate, m->x, m->experts);
-        wanted[n++] = oxi_llm_want_experts(m->up, m->x, m->experts);
+    const int each = model->device == ox_cpu() ? count : 1;
+    for (int first = 0; first < count; first += each) {
+        int n = 0;
+        for (const oxi_llm_mlp *m = list + first; m < list + first + each; m++) {
+            if (m->gate) wanted[n++] = oxi_llm_want_experts(m->gate, m->x, m->experts);
+            wanted[n++] = oxi_llm_want_experts(m->up, m->x, m->experts);
+        }
+        if (!oxi_llm_products(wanted, n)) return false;
+        n = 0;
+        for (int i = first; i < first + each; i++) {
+            const oxi_llm_mlp *m = &list[i];
+            ox_tensor *gate = m->gate ? wanted[n++].out : NULL;
+            gate = oxi_llm_activate(model, gate, wanted[n++].out, m->joined, m->clamp); /* [S, used, hidden] */
+            last[i] = oxi_llm_want_experts(m->down, gate, m->experts);
+        }
     }
-    if (!oxi_llm_products(wanted, n)) return false;
-    n = 0;
-    for (int i = 0; i < count; i++) {
-        const oxi_llm_mlp *m = &list[i];
-        ox_tensor *gate = m->gate ? wanted[n++].out : NULL;
-        gate = oxi_llm_activate(model, gate, wanted[n++].out, m->joined, m->clamp); /* [S, used, hidden] */
-        wanted[i] = oxi_llm_want_experts(m->down, gate, m->experts);
-    }
-    if (!oxi_llm_products(wanted, count)) return false;
-    for (int i = 0; i < count; i++) list[i].out = wanted[i].out;
     return true;
 }
 
@@ -199,14 +201,16 @@ static ox_tensor *oxi_llm_add_chunks(const ox_llm *model, const oxi_llm_layer *l
     if (n->chunk_share > 1) chosen = ox_floor_divide(chosen, ox_integer(n->chunk_share));
     oxi_llm_mlp more = oxi_llm_mlp_of(&p[OXI_LLM_CHUNKS_GATE], &p[OXI_LLM_CHUNKS_UP], &p[OXI_LLM_CHUNKS_DOWN],
                                       out, ox_cast(chosen, OX_I32));
-    if (!more.experts || !oxi_llm_run_mlps(model, &more, 1)) return NULL;
-    ox_tensor *sum = oxi_llm_sum_experts(more.out, oxi_llm_weigh(n, scores, chosen));
+    oxi_llm_wanted last;
+    if (!more.experts || !oxi_llm_begin_mlps(model, &more, 1, &last)) return NULL;
+    ox_tensor *sum = oxi_llm_sum_experts(oxi_llm_product_of(last), oxi_llm_weigh(n, scores, chosen));
     return ox_add_scaled_(out, sum, n->chunk_scale);
 }
 
-/* x [S, width], normalized -> [S, width]; `router_x` is what the router sees. */
+/* x [S, width], normalized -> [S, width]; `router_x` is what the router sees. beside: NULL, or, of a GPU, which
+ * has a sum behind each product, the last product of the experts of all tokens is left for the caller. */
 static ox_tensor *oxi_llm_mixture(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *x,
-                                  ox_tensor *router_x) {
+                                  ox_tensor *router_x, oxi_llm_wanted *beside) {
     const oxi_llm_part *p = l->part;
     const bool first = oxi_llm_has_trait(model, OXI_LLM_TRAIT(ROUTED_FIRST)),
                joined = p[OXI_LLM_EXPERTS_GATE_UP].weight != NULL;
@@ -219,7 +223,8 @@ static ox_tensor *oxi_llm_mixture(const ox_llm *model, const oxi_llm_layer *l, o
     if (!experts || !weights) return NULL;
     ox_tensor *in = p[OXI_LLM_EXPERTS_IN].weight ? oxi_llm_product(&p[OXI_LLM_EXPERTS_IN], x) : x;
     if (first) in = ox_mul(ox_unsqueeze(in, 1), ox_unsqueeze(weights, 2));
-    oxi_llm_mlp list[2]; /* those of each token, and, of which a GPU makes steps of their own, that of all */
+    oxi_llm_mlp list[2]; /* those of each token, and that of all */
+    oxi_llm_wanted last[2];
     list[0] = oxi_llm_mlp_of(&p[OXI_LLM_EXPERTS_GATE],
                              &p[joined ? OXI_LLM_EXPERTS_GATE_UP : OXI_LLM_EXPERTS_UP],
                              &p[OXI_LLM_EXPERTS_DOWN], in, experts);
@@ -229,16 +234,22 @@ static ox_tensor *oxi_llm_mixture(const ox_llm *model, const oxi_llm_layer *l, o
     list[1] =
         oxi_llm_mlp_of(&p[OXI_LLM_SHARED_GATE], &p[OXI_LLM_SHARED_UP], &p[OXI_LLM_SHARED_DOWN], x, NULL);
     list[1].clamp = l->shared_clamp;
-    const bool shared = p[OXI_LLM_SHARED_UP].weight != NULL, both = shared && model->device == ox_cpu();
-    if (!oxi_llm_run_mlps(model, list, both ? 2 : 1)) return NULL;
-    ox_tensor *out = oxi_llm_sum_experts(list[0].out, first ? NULL : weights);
+    const bool shared = p[OXI_LLM_SHARED_UP].weight != NULL, both = shared && model->device == ox_cpu(),
+               half = oxi_llm_has_trait(model, OXI_LLM_TRAIT(SHARED_HALF));
+    if (!oxi_llm_begin_mlps(model, list, shared ? 2 : 1, last)) return NULL;
+    if (!oxi_llm_products(last, both ? 2 : 1)) return NULL;
+    ox_tensor *out = oxi_llm_sum_experts(last[0].out, first ? NULL : weights);
     if (p[OXI_LLM_CHUNKS_DOWN].weight) out = oxi_llm_add_chunks(model, l, out, scores, chosen);
     if (p[OXI_LLM_EXPERTS_OUT_NORM].weight) out = oxi_llm_normalize(model, &p[OXI_LLM_EXPERTS_OUT_NORM], out);
     if (p[OXI_LLM_EXPERTS_OUT].weight) out = oxi_llm_product(&p[OXI_LLM_EXPERTS_OUT], out);
     if (!shared) return out;
-    if (!both && !oxi_llm_run_mlps(model, &list[1], 1)) return NULL;
-    out = ox_add_(out, oxi_llm_open_shared(l, x, list[1].out));
-    return oxi_llm_has_trait(model, OXI_LLM_TRAIT(SHARED_HALF)) ? ox_mul_number_(out, 0.5) : out;
+    if (beside && !both && !half && !p[OXI_LLM_SHARED_ROUTER].weight) {
+        *beside = last[1];
+        return out;
+    }
+    if (!both && !oxi_llm_products(&last[1], 1)) return NULL;
+    out = ox_add_(out, oxi_llm_open_shared(l, x, last[1].out));
+    return half ? ox_mul_number_(out, 0.5) : out;
 }
 
 /* Values [S, kv_heads * size] by the experts that a router of their own chooses: silu of each one's.

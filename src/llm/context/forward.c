@@ -26,16 +26,18 @@ static ox_tensor *oxi_llm_feed_both(const ox_llm *model, const oxi_llm_layer *l,
     ox_tensor *seen = ox_mul(oxi_llm_normalize(model, NULL, x), p[OXI_LLM_ROUTER_SCALE].weight);
     seen = ox_mul_number_(seen, 1 / sqrt((double)model->config.width));
     ox_tensor *out =
-        oxi_llm_mixture(model, l, oxi_llm_normalize(model, &p[OXI_LLM_EXPERTS_PRE_NORM], x), seen);
+        oxi_llm_mixture(model, l, oxi_llm_normalize(model, &p[OXI_LLM_EXPERTS_PRE_NORM], x), seen, NULL);
     out = oxi_llm_normalize_behind(model, l, OXI_LLM_EXPERTS_POST_NORM, out);
     normal = oxi_llm_feed_forward(model, l, normal, NULL);
     return ox_add_(out, oxi_llm_normalize_behind(model, l, OXI_LLM_DENSE_POST_NORM, normal));
 }
 
 /* What the layer's second half adds to x; `normal`: x with its norm, of blocks that have one; `start`: the
- * layer's input, of families whose router sees that; `early`: what experts made of it already. */
+ * layer's input, of families whose router sees that; `early`: what experts made of it already; `beside`: NULL,
+ * or what may be left of it, a product to be added as well (oxi_llm_mixture). */
 static ox_tensor *oxi_llm_second_half(const oxi_llm_batch *batch, int64_t index, ox_tensor *x,
-                                      ox_tensor *normal, ox_tensor *start, ox_tensor *early) {
+                                      ox_tensor *normal, ox_tensor *start, ox_tensor *early,
+                                      oxi_llm_wanted *beside) {
     const ox_llm *model = batch->context->model;
     const oxi_llm_layer *l = &model->layers[index];
     if (l->mixer && l->part[OXI_LLM_FEED_SHIFT].weight)
@@ -44,8 +46,10 @@ static ox_tensor *oxi_llm_second_half(const oxi_llm_batch *batch, int64_t index,
     if (l->part[OXI_LLM_EXPERTS_PRE_NORM].weight) return oxi_llm_feed_both(model, l, x, normal);
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(EXPERTS_UNREAD)))
         return model->numbers.activation->plain(ox_clone(normal));
-    ox_tensor *out = early ? early : oxi_llm_mixture(model, l, normal, start ? start : normal);
-    if (!l->part[OXI_LLM_UP].weight || !oxi_llm_has_trait(model, OXI_LLM_TRAIT(DENSE_BESIDE))) return out;
+    const bool dense = l->part[OXI_LLM_UP].weight && oxi_llm_has_trait(model, OXI_LLM_TRAIT(DENSE_BESIDE));
+    ox_tensor *out = early ? early
+                           : oxi_llm_mixture(model, l, normal, start ? start : normal, dense ? NULL : beside);
+    if (!dense) return out;
     out = ox_add_(out, oxi_llm_feed_forward(model, l, normal, NULL));
     return oxi_llm_has_trait(model, OXI_LLM_TRAIT(BESIDE_ROOT)) ? ox_mul_number_(out, sqrt(0.5)) : out;
 }
@@ -65,8 +69,7 @@ static ox_tensor *oxi_llm_join(const ox_llm *model, const oxi_llm_shares *shares
     const double scale = model->numbers.residual_scale;
     if (shares->taken) return oxi_llm_add_rows(shares, x, out);
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(RESIDUAL_NORMED))) return ox_add_scaled_(out, normal, scale);
-    if (scale > 0 && scale != 1 && ox_device_of(x) == ox_cpu()) return ox_add_scaled_(x, out, scale);
-    return ox_add_(x, oxi_llm_scaled(out, scale)); /* which a GPU has behind the product */
+    return scale > 0 && scale != 1 ? ox_add_scaled_(x, out, scale) : ox_add_(x, out);
 }
 
 /* Of a layer whose halves see the same input: its heads' values are merged behind the second half, so that a
@@ -102,7 +105,7 @@ static bool oxi_llm_run_layer(const oxi_llm_batch *batch, int64_t index, ox_tens
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(ROUTER_EARLY))) start = ox_clone(x);
     if (p[OXI_LLM_EXPERTS_NORM].weight) {
         early = oxi_llm_normalize(model, &p[OXI_LLM_EXPERTS_NORM], x);
-        early = oxi_llm_mixture(model, l, early, early);
+        early = oxi_llm_mixture(model, l, early, early, NULL);
     }
     if (p[OXI_LLM_GRAM_KEY].weight) x = oxi_llm_add_grams(batch, index, x);
     ox_tensor *normal = x, *attended = NULL;
@@ -127,11 +130,16 @@ static bool oxi_llm_run_layer(const oxi_llm_batch *batch, int64_t index, ox_tens
         if (!parallel || p[OXI_LLM_HIDDEN_NORM].weight)
             normal = oxi_llm_normalize_before(model, l, OXI_LLM_HIDDEN_NORM,
                                               oxi_llm_read_rows(batch, index, 1, x, &shares));
-        ox_tensor *out = oxi_llm_second_half(batch, index, x, normal, start, early);
+        const bool plain = !p[OXI_LLM_HIDDEN_POST_NORM].weight && !shares.taken &&
+                           !oxi_llm_has_trait(model, OXI_LLM_TRAIT(RESIDUAL_NORMED));
+        oxi_llm_wanted beside = oxi_llm_want(NULL, NULL);
+        ox_tensor *out =
+            oxi_llm_second_half(batch, index, x, normal, start, early, plain ? &beside : NULL);
         out = oxi_llm_normalize_behind(model, l, OXI_LLM_HIDDEN_POST_NORM, out);
         if (p[OXI_LLM_HIDDEN_RESIDUAL].weight) x = ox_mul_(x, p[OXI_LLM_HIDDEN_RESIDUAL].weight);
         if (parallel && !late) x = oxi_llm_join(model, &shares, x, normal, attended);
         x = oxi_llm_join(model, &shares, x, normal, out);
+        if (beside.part) x = oxi_llm_join(model, &shares, x, normal, oxi_llm_product_of(beside));
         if (late) x = oxi_llm_join(model, &shares, x, normal, oxi_llm_merge_heads(model, l, attended));
     }
     if (sum) x = oxi_llm_normalize(model, &p[OXI_LLM_LAYER_SUM_NORM], x);

@@ -124,7 +124,7 @@ static ox_tensor *oxi_llm_capped(double cap, ox_tensor *x) {
 /* The norm of rows [S, width], in groups where the family has them. */
 static ox_tensor *oxi_llm_normalize_row(const ox_llm *model, const oxi_llm_part *part, ox_tensor *x) {
     const int64_t groups = model->numbers.norm_groups, width = model->config.width;
-    if (groups < 2) return oxi_llm_normalize(model, part, x);
+    if (groups < 2) return oxi_llm_normalize_with(model, part, x, model->numbers.row_epsilon);
     x = oxi_llm_normalize(model, NULL, ox_unflatten(x, 1, OX_SHAPE(groups, width / groups)));
     x = ox_flatten(x, 1, 2);
     return part->weight ? ox_mul_(x, part->weight) : x;
@@ -135,12 +135,16 @@ static ox_tensor *oxi_llm_sum_rows(ox_tensor *numbers, ox_tensor *x) {
     return ox_squeeze(ox_matmul(ox_unsqueeze(numbers, 1), x), 1);
 }
 
+enum { OXI_LLM_HEAD_ROWS = 4 }; /* most rows of which each reads the matrices of heads by itself on a GPU */
+
 /* x [heads, S, n] by a matrix [m, n] a head -> [heads, S, m], into `out` unless it is NULL. Heads are experts
  * that all rows take, where their matrices are kept in fewer bits (oxi_llm_place_head_matrices). */
-static ox_tensor *oxi_llm_product_by_head_to(ox_tensor *x, ox_tensor *weights, ox_tensor *out) {
+static ox_tensor *oxi_llm_product_by_head_to(const ox_llm *model, ox_tensor *x, ox_tensor *weights,
+                                             ox_tensor *out) {
     if (!x || !weights) return NULL;
-    if (weights->dtype != OX_F32 && ox_device_of(weights) == ox_cpu()) {
-        ox_tensor *heads = oxi_arange(0, (double)x->shape[0], 1, OX_I32, ox_cpu());
+    if (weights->dtype != OX_F32 && ox_device_of(weights) == model->device &&
+        (model->device == ox_cpu() || x->shape[1] <= OXI_LLM_HEAD_ROWS)) {
+        ox_tensor *heads = ox_narrow(model->head_numbers, 1, 0, x->shape[0]);
         heads = ox_expand(heads, OX_SHAPE(x->shape[1], x->shape[0]));
         ox_tensor *in[4] = {ox_transpose(x, 0, 1), weights, heads, NULL};
         if (out && !(out = ox_transpose(out, 0, 1))) return NULL;
@@ -152,6 +156,6 @@ static ox_tensor *oxi_llm_product_by_head_to(ox_tensor *x, ox_tensor *weights, o
     return oxi_any_null("llm", in, 2) ? NULL : oxi_apply_list(OXI_OP_matmul, NULL, in, 2, out);
 }
 
-static ox_tensor *oxi_llm_product_by_head(ox_tensor *x, ox_tensor *weights) {
-    return oxi_llm_product_by_head_to(x, weights, NULL);
+static ox_tensor *oxi_llm_product_by_head(const ox_llm *model, ox_tensor *x, ox_tensor *weights) {
+    return oxi_llm_product_by_head_to(model, x, weights, NULL);
 }

@@ -262,6 +262,7 @@ typedef struct oxi_llm_numbers {
     oxi_llm_rope_kind rope;
     double output_epsilon; /* of the last norm */
     double epsilon, attention_scale, score_cap, logit_cap, clamp, alibi;
+    double row_epsilon; /* of norms of what halves of layers add to, where it has a factor of its own */
     double embedding_scale, residual_scale, logit_scale; /* factors; 0 = none */
     int64_t query_rank, latent;       /* of latent attention */
     double latent_epsilon;            /* of the norms of these */
@@ -338,6 +339,7 @@ struct ox_llm {
     oxi_llm_part part[OXI_LLM_MODEL_ROLES]; /* OUTPUT is EMBEDDING where tied */
     oxi_llm_layer *layers;                  /* [config.layers] */
     ox_tensor *slopes;                      /* of ALiBi, f32 [heads, 1, 1], or NULL */
+    ox_tensor *head_numbers;                /* 0, 1 .. as experts, i32 [1, all], or NULL */
     oxi_llm_shared_memory by_head[2];       /* of keys and of values that are made of latents */
 };
 

@@ -239,14 +239,13 @@ static ox_tensor *oxi_llm_place_beside(const ox_llm *model, oxi_llm_shared_memor
     return placed;
 }
 
-/* Matrices that are multiplied head by head are kept as the products want them: in their dtype on the CPU, in
- * f32 elsewhere, but those that stream. Of one that is split, blocks of keys, whose scales would lie across
- * their rows, become Q8_0, or f16 where rows are not whole blocks of that. */
+/* Matrices that are multiplied head by head are kept in their dtype, where they do not stream. Of one that is
+ * split, blocks of keys, whose scales would lie across their rows, become Q8_0, or f16 where rows are not
+ * whole blocks of that. */
 static ox_status oxi_llm_place_head_matrices(ox_llm *model, oxi_llm_layer *l) {
-    static const oxi_llm_layer_role roles[] = {OXI_LLM_LATENT_KEY, OXI_LLM_LATENT_VALUE, OXI_LLM_SHIFT_UP,
-                                               OXI_LLM_MERGE_DOWN};
+    static const oxi_llm_layer_role roles[2] = {OXI_LLM_LATENT_KEY, OXI_LLM_LATENT_VALUE};
     oxi_llm_part *p = l->part;
-    bool done = true, keeps = model->device == ox_cpu();
+    bool done = true;
     ox_scope scope = ox_scope_begin();
     const ox_tensor *up = p[OXI_LLM_LATENT_UP].weight;
     if (up && l->attends && model->numbers.latent && ox_device_of(up) == model->device) {
@@ -254,24 +253,16 @@ static ox_status oxi_llm_place_head_matrices(ox_llm *model, oxi_llm_layer *l) {
         const bool blocks = oxi_is_block(up->dtype);
         const bool whole = (model->numbers.latent_key - model->rope.size) % 32 == 0;
         const ox_dtype narrow = !blocks ? up->dtype : whole ? OX_Q8_0 : OX_F16;
-        const ox_dtype dtype[2] = {keeps ? narrow : OX_F32, keeps ? up->dtype : OX_F32};
+        const ox_dtype dtype[2] = {narrow, up->dtype};
         oxi_llm_split_latent(model, l, &made[0], &made[1]);
         for (int i = 0; i < 2; i++) {
             made[i] = ox_cast(ox_contiguous(made[i]), dtype[i]);
-            if (keeps) made[i] = oxi_llm_place_beside(model, &model->by_head[i], made[i]);
+            if (model->device == ox_cpu()) made[i] = oxi_llm_place_beside(model, &model->by_head[i], made[i]);
             ox_release(p[roles[i]].weight);
             p[roles[i]].weight = ox_retain(made[i]);
             done = done && made[i];
         }
         oxi_llm_free_part(&p[OXI_LLM_LATENT_UP]);
-    }
-    for (size_t i = 0; done && i < sizeof roles / sizeof *roles; i++) {
-        ox_tensor *t = p[roles[i]].weight;
-        if (!t || t->dtype == OX_F32 || keeps || ox_device_of(t) != model->device) continue;
-        ox_tensor *wide = ox_cast(t, OX_F32);
-        ox_release(t);
-        p[roles[i]].weight = ox_retain(wide);
-        done = wide != NULL;
     }
     ox_scope_end(&scope);
     return done ? OX_OK : oxi_llm_error();
@@ -531,6 +522,51 @@ static ox_status oxi_llm_make_slopes(ox_llm *model) {
     return model->slopes ? OX_OK : oxi_llm_error();
 }
 
+/* Products by heads are such by experts that all rows take. */
+static ox_status oxi_llm_number_heads(ox_llm *model) {
+    const oxi_llm_numbers *n = &model->numbers;
+    const int64_t others[] = {n->merge_groups, n->mixing.shifts, n->mixing.groups, n->alternate};
+    int64_t most = model->config.heads;
+    for (int64_t i = 0; i < model->config.layers; i++)
+        if (model->layers[i].heads > most) most = model->layers[i].heads;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (others[i] > most) most = others[i];
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *numbers = ox_unsqueeze(oxi_arange(0, (double)most, 1, OX_I32, ox_cpu()), 0);
+    model->head_numbers = ox_retain(ox_to(numbers, model->device));
+    ox_scope_end(&scope);
+    return model->head_numbers ? OX_OK : oxi_llm_error();
+}
+
+/* A factor of all that halves of layers add to a row is as good as one, divided by it, of what the row begins
+ * with: only norms see the row, to which sizes are nothing but what they add to the mean square. */
+static void oxi_llm_begin_with_scale(ox_llm *model) {
+    static const oxi_llm_layer_role others[] = {
+        OXI_LLM_EXPERTS_NORM, OXI_LLM_EXPERTS_PRE_NORM, OXI_LLM_GRAM_KEY, OXI_LLM_ATTENTION_RESIDUAL,
+        OXI_LLM_HIDDEN_RESIDUAL, OXI_LLM_PAST_DOWN, OXI_LLM_EMBEDDING_SHARE, OXI_LLM_LAYER_SCALE};
+    oxi_llm_numbers *n = &model->numbers;
+    const oxi_llm_part *own = model->part;
+    const double scale = n->residual_scale, begin = n->embedding_scale > 0 ? n->embedding_scale : 1;
+    bool can = scale > 0 && scale != 1 && n->block != OXI_LLM_BLOCK_SUM && n->hyper == 0 && n->bank == 0 &&
+               n->alternate == 0 && n->stack == 0 && n->input == 0 && n->halved == 0 && n->norm_groups < 2 &&
+               n->output_epsilon <= 0 && !model->encoder && own[OXI_LLM_OUTPUT_NORM].weight &&
+               !own[OXI_LLM_EMBEDDING_NORM].weight && !own[OXI_LLM_POSITIONS].weight &&
+               !own[OXI_LLM_TOKEN_TYPES].weight &&
+               !oxi_llm_has_trait(model, OXI_LLM_TRAIT(RESIDUAL_NORMED) | OXI_LLM_TRAIT(EMBEDDING_NORMED) |
+                                             OXI_LLM_TRAIT(ROUTER_EARLY) | OXI_LLM_TRAIT(BARE_NORMS));
+    for (int64_t i = 0; can && i < model->config.layers; i++) {
+        const oxi_llm_layer *l = &model->layers[i];
+        can = (!(l->attends || l->mixer) || l->part[OXI_LLM_ATTENTION_NORM].weight) &&
+              (!l->feeds || n->block == OXI_LLM_BLOCK_PARALLEL || l->part[OXI_LLM_HIDDEN_NORM].weight);
+        for (size_t k = 0; k < sizeof others / sizeof *others; k++) can = can && !l->part[others[k]].weight;
+    }
+    n->row_epsilon = n->epsilon;
+    if (!can) return;
+    n->embedding_scale = begin / scale;
+    n->row_epsilon = n->epsilon / (scale * scale);
+    n->residual_scale = 0;
+}
+
 /* Shares of all experts that are divided by the sum of the chosen ones are the softmax of these: fewer
  * passes, where each is a call of its own. */
 static void oxi_llm_choose_router(ox_llm *model) {
@@ -612,6 +648,8 @@ static ox_status oxi_llm_load_weights(ox_llm *model, ox_file *file) {
     ox_scope_end(&scope);
     for (int64_t i = 0; !status && i < model->config.layers; i++) status = oxi_llm_load_layer(model, file, i);
     if (!status) oxi_llm_choose_router(model);
+    if (!status) oxi_llm_begin_with_scale(model);
+    if (!status) status = oxi_llm_number_heads(model);
     return status ? status : oxi_llm_make_slopes(model);
 }
 
@@ -636,6 +674,7 @@ static void oxi_llm_free_weights(ox_llm *model) {
         for (int role = 0; role < OXI_LLM_LAYER_ROLES; role++)
             oxi_llm_free_part(&model->layers[i].part[role]);
     ox_release(model->slopes);
+    ox_release(model->head_numbers);
     ox_release(model->by_head[0].memory);
     ox_release(model->by_head[1].memory);
     ox_release(model->rope.factors);

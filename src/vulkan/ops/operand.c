@@ -108,6 +108,45 @@ static bool oxi_vk_bind_blocks(oxi_vk_dispatch *dispatch, oxi_vk_chunk *const *c
     return true;
 }
 
+/* ---- writes beside each other -------------------------------------------------------------------------- */
+
+/* Notes that the last dispatch wrote this view. */
+static void oxi_vk_place(oxi_vk_device *d, const ox_tensor *t) {
+    oxi_vk_chunk *chunk = oxi_vk_chunk_of(t);
+    d->placed.of = chunk;
+    d->placed.written = oxi_vk_epochs_of(d, chunk)->written;
+    d->placed.view = *t;
+    d->placed.view.offset = (int64_t)oxi_vk_element_at(t);
+    d->placed.view.storage = NULL;
+}
+
+/* The largest number that divides `pitch` and the strides of all dims of t but the last. */
+static int64_t oxi_vk_common_pitch(const ox_tensor *t, int64_t pitch) {
+    for (int i = 0; i + 1 < t->ndim; i++)
+        for (int64_t rest = t->shape[i] > 1 ? t->stride[i] : 0; rest != 0;) {
+            const int64_t next = pitch % rest;
+            pitch = rest;
+            rest = next;
+        }
+    return pitch < 0 ? -pitch : pitch;
+}
+
+/* Whether t has no element of the view that was noted, which was the last to be written in their memory: lines
+ * of both lie in columns of one matrix then, and no column has two of them. Holds once. */
+static bool oxi_vk_lies_beside(oxi_vk_device *d, const ox_tensor *t) {
+    const ox_tensor *view = &d->placed.view;
+    oxi_vk_chunk *chunk = oxi_vk_chunk_of(t);
+    if (d->placed.of != chunk || d->placed.written != oxi_vk_epochs_of(d, chunk)->written) return false;
+    d->placed.of = NULL;
+    if (t->dtype != view->dtype || t->ndim == 0 || view->ndim == 0) return false;
+    if (t->stride[t->ndim - 1] != 1 || view->stride[view->ndim - 1] != 1) return false;
+    const int64_t pitch = oxi_vk_common_pitch(t, oxi_vk_common_pitch(view, 0));
+    if (pitch == 0) return false;
+    const int64_t own = (int64_t)oxi_vk_element_at(t) % pitch, own_end = own + t->shape[t->ndim - 1],
+                  other = view->offset % pitch, other_end = other + view->shape[view->ndim - 1];
+    return own_end <= pitch && other_end <= pitch && (own_end <= other || other_end <= own);
+}
+
 /* Where a shader tells that an index is out of range: the last operand, as a rule. */
 static void oxi_vk_bind_fault(oxi_vk_device *d, oxi_vk_dispatch *dispatch, int binding) {
     dispatch->use[binding].chunk = d->fault;

@@ -18,7 +18,8 @@ static void oxi_vk_ahead_void(oxi_vk_device *d) {
     d->ahead.slot = NULL;
     if (d->ahead.keeps) return;
     for (int i = 0; i < OXI_VK_FREQUENCIES; i++) d->turns[i].of[0] = NULL; /* they may be part of it */
-    d->rounded.of = NULL;
+    for (int i = 0; i < OXI_VK_ROUNDED; i++) d->rounded[i].of = NULL;
+    d->placed.of = NULL;
     d->sum_made.of = NULL;
     d->command_count = d->param_used = 0;
     d->work = 0;

@@ -394,8 +394,9 @@ static ox_tensor *oxi_llm_lightning(const oxi_llm_batch *batch, int64_t index, o
 /* ---- gated linear units -------------------------------------------------------------------------------- */
 
 /* A gate of each number by a matrix a group: x [S, inner] -> [S, inner] */
-static ox_tensor *oxi_llm_group_gate(const oxi_llm_mixing *m, const oxi_llm_part *part, ox_tensor *x) {
-    x = oxi_llm_product_by_head(oxi_llm_by_head(x, m->groups, m->inner / m->groups), part->weight);
+static ox_tensor *oxi_llm_group_gate(const ox_llm *model, const oxi_llm_part *part, ox_tensor *x) {
+    const oxi_llm_mixing *m = &model->numbers.mixing;
+    x = oxi_llm_product_by_head(model, oxi_llm_by_head(x, m->groups, m->inner / m->groups), part->weight);
     if (part->bias) x = ox_add_(x, ox_reshape(part->bias, OX_SHAPE(m->groups, 1, m->inner / m->groups)));
     return ox_sigmoid_(oxi_llm_join_heads(x));
 }
@@ -408,8 +409,8 @@ static ox_tensor *oxi_llm_gated_unit(const oxi_llm_batch *batch, int64_t index, 
     const oxi_llm_part *p = model->layers[index].part;
     ox_tensor *both = oxi_llm_product(&p[OXI_LLM_MIXER_IN], x); /* [S, x | gate of the result] */
     ox_tensor *u = oxi_llm_convolve(batch, index, false, oxi_llm_columns(both, 0, m->inner));
-    ox_tensor *in = oxi_llm_group_gate(m, &p[OXI_LLM_MIXER_INPUT_GATE], u);
-    ox_tensor *steps = oxi_llm_group_gate(m, &p[OXI_LLM_MIXER_DECAY_GATE], u);
+    ox_tensor *in = oxi_llm_group_gate(model, &p[OXI_LLM_MIXER_INPUT_GATE], u);
+    ox_tensor *steps = oxi_llm_group_gate(model, &p[OXI_LLM_MIXER_DECAY_GATE], u);
     steps = ox_clamp_(steps, 1e-30, 1); /* a step divides what it multiplies again */
     ox_tensor *rates = p[OXI_LLM_MIXER_DECAY].weight;
     ox_tensor *share = ox_sqrt_(ox_neg_(ox_expm1_(ox_mul_number_(ox_mul(steps, rates), 2))));

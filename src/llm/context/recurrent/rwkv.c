@@ -39,7 +39,7 @@ static ox_tensor *oxi_llm_shift_all(const ox_llm *model, const oxi_llm_layer *l,
         made = oxi_llm_product_of(
             oxi_llm_want_act(&p[OXI_LLM_SHIFT_DOWN], NULL, OX_ACTIVATION_TANH, made));
         made = oxi_llm_by_head(made, m->shifts, m->rank); /* of [S, shifts * rank] */
-        shares = ox_add(oxi_llm_product_by_head(made, p[OXI_LLM_SHIFT_UP].weight), shares);
+        shares = ox_add(oxi_llm_product_by_head(model, made, p[OXI_LLM_SHIFT_UP].weight), shares);
     }
     return oxi_llm_shifted(x, before, shares);
 }

@@ -305,23 +305,26 @@ static bool oxi_vk_is_one_row(const ox_tensor *t, int64_t k) {
            !oxi_vk_chunk_of(t)->block->lent;
 }
 
-/* Whether the product's only row, or its rows of experts that lie so, is what d->rounded is of. */
-static bool oxi_vk_takes_rounded(oxi_vk_device *d, const oxi_vk_product_group *g, const oxi_vk_product *p,
-                                 const oxi_vk_few *f) {
+/* What was left rounded of the product's only row, or of its rows of experts that lie so; or NULL. */
+static const oxi_vk_rounded *oxi_vk_rounded_of(oxi_vk_device *d, const oxi_vk_product_group *g,
+                                               const oxi_vk_product *p, const oxi_vk_few *f) {
     const ox_tensor *a = p->form.t[1];
     oxi_vk_chunk *chunk = oxi_vk_chunk_of(a);
     const int64_t k = p->form.m * p->form.k;
-    if (!f->dot || g->norm || g->post || p->form.ndim > 0 || (p->form.m != 1 && !p->own)) return false;
-    return d->rounded.of == chunk && oxi_vk_is_one_row(a, k) && d->rounded.k == k &&
-           d->rounded.at == oxi_vk_byte_at(a) && d->rounded.written == oxi_vk_epochs_of(d, chunk)->written &&
-           d->rounded.carried == chunk->carried[OXI_VK_UP];
+    if (!f->dot || g->norm || g->post || p->form.ndim > 0 || (p->form.m != 1 && !p->own)) return NULL;
+    for (const oxi_vk_rounded *r = d->rounded; r < d->rounded + OXI_VK_ROUNDED; r++)
+        if (r->of == chunk && oxi_vk_is_one_row(a, k) && r->k == k && r->at == oxi_vk_byte_at(a) &&
+            r->written == oxi_vk_epochs_of(d, chunk)->written && r->carried == chunk->carried[OXI_VK_UP])
+            return r;
+    return NULL;
 }
 
 /* Lets it read that. */
-static void oxi_vk_take_rounded(oxi_vk_device *d, oxi_vk_product_params *params, oxi_vk_dispatch *dispatch) {
-    params->at[1] = (uint32_t)(d->rounded.chunk->offset / 4);
+static void oxi_vk_take_rounded(oxi_vk_device *d, const oxi_vk_rounded *r, oxi_vk_product_params *params,
+                                oxi_vk_dispatch *dispatch) {
+    params->at[1] = (uint32_t)(r->chunk->offset / 4);
     dispatch->special.product_few.norm |= OXI_VK_NORM_TAKEN;
-    dispatch->use[1].chunk = d->rounded.chunk;
+    dispatch->use[1].chunk = r->chunk;
     d->counters.rounded++;
 }
 
@@ -355,25 +358,28 @@ static const ox_tensor *oxi_vk_leaves_rounded(const oxi_vk_device *d, const oxi_
     return out;
 }
 
-/* Finds room for that: n bytes, and two floats for each sixteen of them. *leaves: whether the dispatch
- * reaches it, which may have bound another block there. */
+/* Finds room for that: n bytes, and two floats for each sixteen of them; not where the last one was left, so
+ * that a product of that runs beside. *leaves: whether the dispatch reaches it, which may have bound another
+ * block there. */
 static ox_status oxi_vk_leave_rounded(oxi_vk_device *d, int64_t n, oxi_vk_product_params *params,
                                       oxi_vk_dispatch *dispatch, bool *leaves) {
     const uint64_t bytes = (uint64_t)n + (uint64_t)n / 16 * 8;
-    if (d->rounded.bytes < bytes) {
-        if (d->rounded.chunk) oxi_vk_chunk_give(d, d->rounded.chunk);
-        d->rounded.chunk = oxi_vk_chunk_alloc(d, bytes);
-        d->rounded.bytes = d->rounded.chunk ? bytes : 0;
-        if (!d->rounded.chunk) return OX_ERR_NOMEM;
+    oxi_vk_rounded *r = &d->rounded[d->rounded_at = (d->rounded_at + 1) % OXI_VK_ROUNDED];
+    if (r->bytes < bytes) {
+        if (r->chunk) oxi_vk_chunk_give(d, r->chunk);
+        r->of = NULL;
+        r->chunk = oxi_vk_chunk_alloc(d, bytes);
+        r->bytes = r->chunk ? bytes : 0;
+        if (!r->chunk) return OX_ERR_NOMEM;
     }
     const oxi_vk_chunk *bound = dispatch->use[5].chunk;
-    *leaves = !bound || bound->block == d->rounded.chunk->block;
+    *leaves = !bound || bound->block == r->chunk->block;
     if (!*leaves) return OX_OK;
     if (dispatch->uses < OXI_VK_BINDINGS) dispatch->uses = OXI_VK_BINDINGS;
     oxi_vk_use *use = &dispatch->use[bound ? dispatch->uses++ : 5];
-    params->left = (uint32_t)(d->rounded.chunk->offset / 4);
+    params->left = (uint32_t)(r->chunk->offset / 4);
     dispatch->special.product_few.norm |= OXI_VK_NORM_LEFT;
-    use->chunk = d->rounded.chunk;
+    use->chunk = r->chunk;
     use->writes = true;
     return OX_OK;
 }
@@ -393,7 +399,8 @@ static ox_status oxi_vk_product_shared_out(oxi_vk_device *d, const oxi_vk_produc
     else if (g->routing && oxi_vk_product_can_route(g, p) &&
              oxi_vk_few_shared(d, &f, p) + OXI_VK_ROUTE_SHARED <= d->limits.maxComputeSharedMemorySize)
         dispatch->special.product_few.routes = OXI_VK_ROUTES_BEHIND;
-    if (oxi_vk_takes_rounded(d, g, p, &f)) oxi_vk_take_rounded(d, params, dispatch);
+    const oxi_vk_rounded *rounded = oxi_vk_rounded_of(d, g, p, &f);
+    if (rounded) oxi_vk_take_rounded(d, rounded, params, dispatch);
     oxi_vk_product_joined(d, g, params, dispatch);
     dispatch->waits = oxi_vk_may_leave_parts(d, g, p, &f, dispatch);
     *left = oxi_vk_leaves_rounded(d, g, p, &f, dispatch);
@@ -406,9 +413,10 @@ static ox_status oxi_vk_product_shared_out(oxi_vk_device *d, const oxi_vk_produc
 /* Behind that dispatch. */
 static void oxi_vk_note_rounded(oxi_vk_device *d, const ox_tensor *out, int64_t n) {
     oxi_vk_chunk *chunk = oxi_vk_chunk_of(out);
-    d->rounded.of = chunk;
-    d->rounded.at = oxi_vk_byte_at(out);
-    d->rounded.k = n;
-    d->rounded.written = oxi_vk_epochs_of(d, chunk)->written;
-    d->rounded.carried = chunk->carried[OXI_VK_UP];
+    oxi_vk_rounded *r = &d->rounded[d->rounded_at];
+    r->of = chunk;
+    r->at = oxi_vk_byte_at(out);
+    r->k = n;
+    r->written = oxi_vk_epochs_of(d, chunk)->written;
+    r->carried = chunk->carried[OXI_VK_UP];
 }

@@ -188,12 +188,13 @@ static ox_status oxi_vk_product_dispatch(oxi_vk_device *d, const oxi_vk_product_
     if (status == OX_OK) status = oxi_vk_bind_books(d, &dispatch, 5, b->dtype, &params.books);
     if (status != OX_OK) return status;
     const oxi_vk_dispatch open = dispatch;
+    dispatch.use[0].beside = oxi_vk_lies_beside(d, c);
     oxi_vk_bind_rest(&dispatch);
     if (batches > 65535 || dispatch.groups[1] > 65535)
         return oxi_fail(OX_ERR_UNSUPPORTED, "%s: %s: too many matrices or rows at once",
                         oxi_op_name(group->product[0]), d->device_name);
     dispatch.groups[2] = (uint32_t)batches;
-    if (left) d->rounded.of = NULL;
+    if (left) d->rounded[d->rounded_at].of = NULL;
     status = oxi_vk_record(d, &dispatch);
     if (status == OX_OK && left) oxi_vk_note_rounded(d, left, ox_numel(left));
     if (status == OX_OK && dispatch.waits) oxi_vk_note_sum(d, group, &open, &params);

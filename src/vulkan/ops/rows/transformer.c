@@ -110,7 +110,9 @@ static ox_status oxi_vk_rope(oxi_vk_device *d, const oxi_call *call, const oxi_c
     dispatch.param_bytes = sizeof params;
     uint64_t each = (uint64_t)(x->shape[last] - call->attr.rope.dims / 2);
     oxi_vk_invocations(&dispatch, (uint64_t)l.kept.numel * each);
-    return oxi_vk_record(d, &dispatch);
+    status = oxi_vk_record(d, &dispatch);
+    if (status == OX_OK && copy) oxi_vk_place(d, copy);
+    return status;
 }
 
 static ox_status oxi_vk_rope_alone(oxi_vk_device *d, const oxi_call *call) {
