@@ -125,8 +125,8 @@ static ox_tensor *oxi_llm_latent_queries(const oxi_llm_batch *batch, const oxi_l
     return out && whole ? whole : out;
 }
 
-/* Writes what is kept of a batch, [S, latent + turned] as a product gave it, into the cache: latents with their
- * norm, ends of keys turned; gives all that is seen. */
+/* Writes what is kept of a batch, [S, latent + turned] as a product gave it, into the cache: latents with
+ * their norm, ends of keys turned; gives all that is seen. */
 static ox_tensor *oxi_llm_remember_latents(const oxi_llm_batch *batch, int64_t index, ox_tensor *kept) {
     const ox_llm *model = batch->context->model;
     const oxi_llm_numbers *n = &model->numbers;

@@ -1,31 +1,13 @@
 /* What is added to scores for where a key is, and which keys a window lets see: made once a batch.
  * Called by attention.c and context.c. */
 
-/* key - query of each pair, i64 [count, end]; of the last row alone where tokens see those before them,
- * else of the batch's own keys. */
-static ox_tensor *oxi_llm_offsets(const oxi_llm_batch *batch) {
-    const double start = (double)batch->start, end = start + (double)batch->count;
-    const bool causal = batch->context->model->numbers.causal;
-    ox_tensor *keys = oxi_arange(causal ? 0 : start, end, 1, OX_I64, ox_cpu());
-    if (causal) return ox_sub(keys, ox_number(end - 1));
-    return ox_sub(keys, ox_unsqueeze(oxi_arange(start, end, 1, OX_I64, ox_cpu()), 1));
-}
-
-/* Of how far a key is: -slope |t - s|, f32 [heads, 1 or count, end]. Where queries see those before them, it
- * is told from the last one: between two keys of a row that is the same, and softmax sees no more.
- * source: Press et al. 2022, "ALiBi" */
-static ox_tensor *oxi_llm_distances(const oxi_llm_batch *batch) {
-    const ox_llm *model = batch->context->model;
-    ox_tensor *far = ox_abs(ox_cast(oxi_llm_offsets(batch), OX_F32));
-    return ox_mul(model->slopes, ox_to(far, model->device));
-}
-
 /* Keys within half the window on either side. */
 static ox_tensor *oxi_llm_nearness(const oxi_llm_batch *batch) {
     const ox_llm *model = batch->context->model;
     int64_t window = 0;
     for (int64_t i = 0; i < model->config.layers && !window; i++) window = model->layers[i].window;
-    ox_tensor *far = ox_abs(oxi_llm_offsets(batch));
+    ox_tensor *keys = oxi_arange(0, (double)batch->count, 1, OX_I64, ox_cpu());
+    ox_tensor *far = ox_abs(ox_sub(keys, ox_unsqueeze(keys, 1)));
     return ox_to(ox_le(far, ox_integer(window / 2)), model->device);
 }
 
@@ -64,6 +46,83 @@ static ox_tensor *oxi_llm_buckets(const oxi_llm_batch *batch) {
 static ox_tensor *oxi_llm_relative_bias(const oxi_llm_batch *batch, const oxi_llm_layer *l) {
     ox_tensor *rows = ox_cast(ox_embedding(batch->buckets, l->part[OXI_LLM_RELATIVE].weight), OX_F32);
     return ox_contiguous(ox_permute(rows, OX_SHAPE(2, 0, 1)));
+}
+
+/* ---- of the last query --------------------------------------------------------------------------------- */
+
+/* Whether what is added to a query's scores is the same in all layers and told by how far keys lie behind it:
+ * then it is made once for all queries. */
+static bool oxi_llm_keeps_biases(const ox_llm *model) {
+    bool keeps = model->numbers.causal && (model->numbers.alibi > 0 || model->numbers.buckets > 0);
+    for (int64_t i = 1; keeps && i < model->config.layers; i++)
+        keeps = !model->layers[i].part[OXI_LLM_RELATIVE].weight;
+    return keeps;
+}
+
+/* Makes them for so many positions and more: they are made anew by doubling. */
+static ox_status oxi_llm_grow_biases(const ox_llm_context *context, int64_t positions) {
+    const ox_llm *model = context->model;
+    int64_t room = context->biases && *context->biases ? (*context->biases)->shape[2] : 0;
+    if (!context->biases || positions <= room) return OX_OK;
+    room = room ? 2 * room : 256;
+    if (room < positions) room = positions;
+    if (room > context->capacity) room = context->capacity;
+    oxi_llm_batch last;
+    memset(&last, 0, sizeof last);
+    last.context = context;
+    last.start = room - 1;
+    last.count = 1;
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *made = NULL;
+    if (model->numbers.alibi > 0)
+        made = ox_mul(model->slopes,
+                      ox_to(oxi_arange((double)last.start, -1, -1, OX_F32, ox_cpu()), model->device));
+    else if ((last.buckets = oxi_llm_buckets(&last)))
+        made = oxi_llm_relative_bias(&last, &model->layers[0]);
+    if (made) {
+        ox_release(*context->biases);
+        *context->biases = ox_retain(made);
+    }
+    ox_scope_end(&scope);
+    return made ? OX_OK : oxi_llm_error();
+}
+
+/* Those of a batch's last query: f32 [heads, 1, end]. */
+static ox_tensor *oxi_llm_last_biases(const oxi_llm_batch *batch) {
+    ox_tensor *all = *batch->context->biases;
+    const int64_t end = batch->start + batch->count;
+    return ox_narrow(all, 2, all->shape[2] - end, end);
+}
+
+/* -slope |t - s|: of the last query alone where queries see the keys before them, for between two keys of a
+ * row that is the same, and softmax sees no more; else f32 [heads, count, count].
+ * source: Press et al. 2022, "ALiBi" */
+static ox_tensor *oxi_llm_distances(const oxi_llm_batch *batch) {
+    const ox_llm *model = batch->context->model;
+    if (batch->context->biases) return oxi_llm_last_biases(batch);
+    ox_tensor *keys = oxi_arange(0, (double)batch->count, 1, OX_F32, ox_cpu());
+    ox_tensor *far = ox_abs(ox_sub(keys, ox_unsqueeze(keys, 1)));
+    return ox_mul(model->slopes, ox_to(far, model->device));
+}
+
+/* ---- what a batch needs, and a layer ------------------------------------------------------------------- */
+
+/* Biases that follow from where keys are. */
+static ox_status oxi_llm_prepare_biases(oxi_llm_batch *batch) {
+    const ox_llm *model = batch->context->model;
+    const oxi_llm_numbers *n = &model->numbers;
+    bool done = true;
+    if (n->alibi > 0) {
+        done = (batch->bias = oxi_llm_distances(batch)) != NULL;
+    } else if (n->buckets > 0 && batch->context->biases && batch->count == 1) {
+        done = (batch->bias = oxi_llm_last_biases(batch)) != NULL;
+    } else if (n->buckets > 0) {
+        batch->buckets = oxi_llm_buckets(batch);
+        batch->bias = batch->buckets ? oxi_llm_relative_bias(batch, &model->layers[0]) : NULL;
+        done = batch->bias != NULL;
+    }
+    if (done && !n->causal && n->windows) done = (batch->near = oxi_llm_nearness(batch)) != NULL;
+    return done ? OX_OK : oxi_llm_error();
 }
 
 /* What a layer adds to its scores, or the mask of what it sees; NULL = nothing. Layers without biases of

@@ -49,15 +49,17 @@ OX_API ox_llm_context *ox_llm_context_open(ox_llm *model, const ox_llm_context_d
     context->pending = -1;
     context->dtype = cache;
     /* weights that stream are computed with tile by tile, as they come */
-    if (ox_device_of(model->part[OXI_LLM_EMBEDDING].weight) != model->device || model->numbers.alibi > 0 ||
-        model->numbers.temperature > 0 || model->numbers.chunk > 0 || model->numbers.buckets > 0 ||
-        !oxi_llm_states_go_ahead(model))
+    const bool keeps = oxi_llm_keeps_biases(model),
+               biased = model->numbers.alibi > 0 || model->numbers.buckets > 0;
+    if (ox_device_of(model->part[OXI_LLM_EMBEDDING].weight) != model->device || (biased && !keeps) ||
+        model->numbers.temperature > 0 || model->numbers.chunk > 0 || !oxi_llm_states_go_ahead(model))
         context->not_ahead = OXI_LLM_TRIES;
     (void)oxi_atomic_add(&model->references, 1);
     context->keys = (ox_tensor **)oxi_calloc((size_t)model->config.layers, sizeof *context->keys);
     context->values = (ox_tensor **)oxi_calloc((size_t)model->config.layers, sizeof *context->values);
+    if (keeps) context->biases = (ox_tensor **)oxi_calloc(1, sizeof *context->biases);
     if (model->encoder) context->encoder = ox_llm_context_open(model->encoder, desc);
-    if (!context->keys || !context->values || !oxi_llm_open_states(context) ||
+    if (!context->keys || !context->values || (keeps && !context->biases) || !oxi_llm_open_states(context) ||
         (model->encoder && !context->encoder)) {
         ox_llm_context_close(context);
         return NULL;
@@ -80,6 +82,8 @@ OX_API void ox_llm_context_close(ox_llm_context *context) {
         if (context->values) ox_release(context->values[i]);
     }
     oxi_llm_close_states(context);
+    if (context->biases) ox_release(*context->biases);
+    oxi_free(context->biases, context->biases ? sizeof *context->biases : 0);
     oxi_llm_drop_source(context, context->source);
     ox_llm_context_close(context->encoder);
     ox_release(context->next);
@@ -149,7 +153,7 @@ static ox_status oxi_llm_grow(const ox_llm_context *context, ox_tensor **cache, 
 /* A latent's values are a part of its keys; where keys are values, the rows of blocks have their place. */
 static ox_status oxi_llm_reserve(const ox_llm_context *context, int64_t positions) {
     const ox_llm *model = context->model;
-    ox_status status = OX_OK;
+    ox_status status = oxi_llm_grow_biases(context, positions);
     for (int64_t i = 0; !status && i < model->config.layers; i++) {
         const oxi_llm_layer *l = &model->layers[i];
         if (!l->attends || l->keys_of != i) continue;
@@ -194,11 +198,8 @@ static ox_status oxi_llm_prepare_batch(oxi_llm_batch *batch) {
     }
     if (model->grams.rows > 0 && !(batch->grams = oxi_llm_gram_rows(batch, batch->context->history)))
         return oxi_llm_error();
-    if (n->alibi > 0 && !(batch->bias = oxi_llm_distances(batch))) return oxi_llm_error();
-    if (n->buckets > 0 && !(batch->buckets = oxi_llm_buckets(batch))) return oxi_llm_error();
-    if (n->buckets > 0 && !(batch->bias = oxi_llm_relative_bias(batch, &model->layers[0])))
-        return oxi_llm_error();
-    if (!n->causal && n->windows && !(batch->near = oxi_llm_nearness(batch))) return oxi_llm_error();
+    const ox_status status = oxi_llm_prepare_biases(batch);
+    if (status) return status;
     const int64_t shape[2] = {batch->count, n->mixing.inner};
     if (n->mixing.kind == OXI_LLM_MIXES_RWKV7 &&
         !(batch->values = oxi_tensor_new(model->device, OX_F32, 2, shape)))
@@ -341,6 +342,7 @@ static int64_t oxi_llm_record_step(ox_llm_context *context, int64_t start) {
     if (context->next &&
         device->ahead->begin(device, context->next->storage->data, 2 * sizeof(int32_t), bytes)) {
         batch.positions = ox_narrow(context->next, 0, 1, 1);
+        if (context->biases) batch.bias = oxi_llm_last_biases(&batch);
         ox_tensor *x = oxi_llm_logits(model, oxi_llm_forward(&batch, ox_narrow(context->next, 0, 0, 1), 1));
         const bool plain = x && x->dtype == OX_F32 && ox_is_contiguous(x) && ox_nbytes(x) == bytes;
         number = device->ahead->end(device, plain ? x->storage->data : NULL,
@@ -373,7 +375,7 @@ static void oxi_llm_look_ahead(ox_llm_context *context) {
     const int64_t position = context->length + 1, layers = context->model->config.layers;
     int64_t room = context->capacity, i = 0;
     while (i < layers && !context->keys[i]) i++;
-    if (i < layers) room = context->keys[i]->shape[1]; /* all layers have the same */
+    if (i < layers) room = context->keys[i]->shape[1]; /* all layers have the same, and biases */
     if (room <= position) return;
     oxi_llm_go_on_from_written(context);
     context->ahead = oxi_llm_record_step(context, position);

@@ -154,7 +154,7 @@ static oxi_llm_mlp oxi_llm_mlp_of(const oxi_llm_part *gate, const oxi_llm_part *
 }
 
 /* All but the last products of up to two that need nothing of each other, and these as `last`, whose results
- * are [S, used, out] or [S, out]; false on error. A GPU has one after the other, each gate with its products. */
+ * are [S, used, out] or [S, out]; false on error. A GPU has one after the other, each gate behind its own. */
 static bool oxi_llm_begin_mlps(const ox_llm *model, const oxi_llm_mlp *list, int count,
                                oxi_llm_wanted *last) {
     oxi_llm_wanted wanted[4];
@@ -170,8 +170,8 @@ static bool oxi_llm_begin_mlps(const ox_llm *model, const oxi_llm_mlp *list, int
         for (int i = first; i < first + each; i++) {
             const oxi_llm_mlp *m = &list[i];
             ox_tensor *gate = m->gate ? wanted[n++].out : NULL;
-            gate = oxi_llm_activate(model, gate, wanted[n++].out, m->joined, m->clamp); /* [S, used, hidden] */
-            last[i] = oxi_llm_want_experts(m->down, gate, m->experts);
+            gate = oxi_llm_activate(model, gate, wanted[n++].out, m->joined, m->clamp);
+            last[i] = oxi_llm_want_experts(m->down, gate, m->experts); /* of [S, used, hidden] */
         }
     }
     return true;
@@ -207,8 +207,8 @@ static ox_tensor *oxi_llm_add_chunks(const ox_llm *model, const oxi_llm_layer *l
     return ox_add_scaled_(out, sum, n->chunk_scale);
 }
 
-/* x [S, width], normalized -> [S, width]; `router_x` is what the router sees. beside: NULL, or, of a GPU, which
- * has a sum behind each product, the last product of the experts of all tokens is left for the caller. */
+/* x [S, width], normalized -> [S, width]; `router_x` is what the router sees. beside: NULL, or, on a GPU, with
+ * sums behind its products, the last product of the experts of all tokens is left to the caller. */
 static ox_tensor *oxi_llm_mixture(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *x,
                                   ox_tensor *router_x, oxi_llm_wanted *beside) {
     const oxi_llm_part *p = l->part;

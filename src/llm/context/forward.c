@@ -33,8 +33,8 @@ static ox_tensor *oxi_llm_feed_both(const ox_llm *model, const oxi_llm_layer *l,
 }
 
 /* What the layer's second half adds to x; `normal`: x with its norm, of blocks that have one; `start`: the
- * layer's input, of families whose router sees that; `early`: what experts made of it already; `beside`: NULL,
- * or what may be left of it, a product to be added as well (oxi_llm_mixture). */
+ * layer's input, of families whose router sees that; `early`: what experts made of it already; `beside`:
+ * NULL, or what may be left of it, a product to be added as well (oxi_llm_mixture). */
 static ox_tensor *oxi_llm_second_half(const oxi_llm_batch *batch, int64_t index, ox_tensor *x,
                                       ox_tensor *normal, ox_tensor *start, ox_tensor *early,
                                       oxi_llm_wanted *beside) {

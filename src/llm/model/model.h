@@ -370,6 +370,8 @@ struct ox_llm_context {
     /* a layer's: so far, of the tokens that run, and of the step that is recorded ahead; NULL = no mixers */
     oxi_llm_state *states, *written, *recorded;
     ox_tensor **homes; /* [1]: NULL at first, [layers, heads, 1 + key, value] of memories written in place */
+    ox_tensor **biases; /* [1]: what a query's scores take of how far keys are, the last being its own, f32
+                         * [heads, 1, room]; NULL = none, or made anew for each batch */
     ox_llm_context *encoder; /* of the model's encoder, or NULL */
     ox_tensor **source; /* [2 * layers] keys and values [kv_heads, n, size] of what it read, or NULL */
     const int32_t *types; /* of the tokens that are run, while ox_llm_embed does; NULL = all 0 */

@@ -131,8 +131,8 @@ static int64_t oxi_vk_common_pitch(const ox_tensor *t, int64_t pitch) {
     return pitch < 0 ? -pitch : pitch;
 }
 
-/* Whether t has no element of the view that was noted, which was the last to be written in their memory: lines
- * of both lie in columns of one matrix then, and no column has two of them. Holds once. */
+/* Whether t has no element of the view that was noted, which was the last to be written in their memory: both
+ * are columns of one matrix, and none is of both. Holds once. */
 static bool oxi_vk_lies_beside(oxi_vk_device *d, const ox_tensor *t) {
     const ox_tensor *view = &d->placed.view;
     oxi_vk_chunk *chunk = oxi_vk_chunk_of(t);

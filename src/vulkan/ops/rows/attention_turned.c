@@ -168,13 +168,14 @@ static int oxi_vk_turned_small(const oxi_vk_turned_group *g, const oxi_vk_chunk 
 /* Whether workgroups can write all that without reading what others write: each other's rows of the caches
  * are the only ones that are read and written. */
 static bool oxi_vk_turned_apart(const oxi_vk_turned_group *g, const oxi_call *call) {
-    const ox_tensor *written[5], *out = call->out[0];
+    const ox_tensor *written[5], *out = call->out[0], *mask = call->in[3];
     ox_tensor raw[3];
     for (int i = 0; i < 3; i++) raw[i] = oxi_vk_turned_raw(g, i);
     int count = oxi_vk_turned_written(g, written);
     written[count++] = out;
     for (int i = 0; i < count; i++) {
         if (!oxi_vk_same_block(written[i], out)) return false;
+        if (mask && oxi_vk_chunk_of(written[i]) == oxi_vk_chunk_of(mask)) return false;
         for (int k = 0; k < i; k++)
             if (oxi_vk_chunk_of(written[i]) == oxi_vk_chunk_of(written[k])) return false;
         for (int k = 0; k < 3; k++)
@@ -183,6 +184,8 @@ static bool oxi_vk_turned_apart(const oxi_vk_turned_group *g, const oxi_call *ca
             if (oxi_vk_chunk_of(written[i]) == oxi_vk_chunk_of(g->keep[k]->out[0])) return false;
     }
     if (oxi_vk_chunk_of(g->keep[0]->out[0]) == oxi_vk_chunk_of(g->keep[1]->out[0])) return false;
+    for (int k = 0; mask && k < 2; k++)
+        if (oxi_vk_chunk_of(g->keep[k]->out[0]) == oxi_vk_chunk_of(mask)) return false;
     for (int k = 0; k < 3; k++)
         if (!oxi_vk_same_block(&raw[k], &raw[0]) ||
             oxi_vk_chunk_of(&raw[k]) == oxi_vk_chunk_of(g->keep[0]->out[0]) ||
@@ -195,7 +198,8 @@ static bool oxi_vk_turned_apart(const oxi_vk_turned_group *g, const oxi_call *ca
 static bool oxi_vk_attends_turned(const oxi_vk_turned_group *g, const oxi_call *call) {
     const ox_tensor *q = call->in[0], *k = call->in[1], *v = call->in[2];
     oxi_vk_attention_params p;
-    if (q->ndim != 3 || k->ndim != 3 || v->ndim != 3 || call->in[3] || q->shape[1] != 1) return false;
+    if (q->ndim != 3 || k->ndim != 3 || v->ndim != 3 || q->shape[1] != 1) return false;
+    if (call->in[3] && g->rope[0]) return false; /* turns lie where the mask is bound */
     if (q->dtype != OX_F32 || call->out[0]->dtype != OX_F32 || ox_numel(call->out[0]) == 0) return false;
     if (k->dtype != v->dtype) return false;
     if (k->dtype != OX_F32 && k->dtype != OX_F16 && k->dtype != OX_BF16) return false;
