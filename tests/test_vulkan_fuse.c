@@ -15,7 +15,7 @@ enum { RESULTS = 8, SIZE = 32 };
 /* The same on the CPU and on the device. x, c [m, k]; w [n, k]; across [k, n]; heads [m, count, SIZE]. */
 typedef struct operands {
     ox_tensor *x, *c, *w[3], *down, *across, *bias[3], *norm[3], *shift, *heads, *turn;
-    ox_tensor *cache, *values, *positions, *old; /* old [3, k]: rows of earlier positions */
+    ox_tensor *cache, *values, *positions, *old, *mask; /* old [3, k]: rows of earlier positions */
 } operands;
 
 typedef struct setting {
@@ -54,6 +54,7 @@ static operands make(const setting *s) {
     o.values = ox_cast(ox_randn(OX_SHAPE(2, 16, SIZE), OX_F32), OX_F16);
     o.positions = ox_cast(ox_arange(3, 3 + (double)s->m, 1, OX_F32), OX_I32);
     o.old = ox_randn(OX_SHAPE(3, s->k), OX_F32);
+    o.mask = ox_mul_number(ox_randn(OX_SHAPE(6, 1, 3 + s->m), OX_F32), 2);
     return o;
 }
 
@@ -228,13 +229,14 @@ static int attention_moved(const operands *o, ox_tensor **r) {
     return attends(o, r, false, 0, 1);
 }
 
-/* Without rope: keys and values go into their caches as they are. */
-static int attention_plain(const operands *o, ox_tensor **r) {
+/* Without rope: keys and values go into their caches as they are; by a mask for the last query, or NULL. */
+static int attends_plain(const operands *o, ox_tensor **r, ox_tensor *mask) {
     const int64_t rows = o->heads->shape[0], kept = 3;
     ox_attention_desc desc;
     memset(&desc, 0, sizeof desc);
     desc.causal = true;
     desc.query_start = kept;
+    if (mask) desc.mask = ox_narrow(mask, 2, mask->shape[2] - kept - rows, kept + rows);
     ox_tensor *all = ox_transpose(o->heads, 0, 1), *keys = ox_narrow(o->cache, 0, 1, 2);
     (void)ox_copy_(ox_narrow(keys, 1, kept, rows), ox_narrow(all, 0, 0, 2));
     (void)ox_copy_(ox_narrow(o->values, 1, kept, rows), ox_narrow(all, 0, 2, 2));
@@ -244,6 +246,15 @@ static int attention_plain(const operands *o, ox_tensor **r) {
     r[2] = o->values;
     return 3;
 }
+
+static int attention_plain(const operands *o, ox_tensor **r) {
+    return attends_plain(o, r, NULL);
+}
+
+static int attention_masked(const operands *o, ox_tensor **r) {
+    return attends_plain(o, r, o->mask);
+}
+
 /* Copies that only look like those: their attention never comes, or is to others. */
 static int not_that_plain(const operands *o, ox_tensor **r) {
     const int64_t rows = o->heads->shape[0];
@@ -561,6 +572,7 @@ static const row table[] = {
     {"attention by factors in turn", attention_in_turn, 6, 1, true},
     {"attention at two positions", attention_moved, 0, 3, true},
     {"attention without rope", attention_plain, 1, 1, true},
+    {"attention by a mask", attention_masked, 1, 1, true},
     {"not that attention without rope", not_that_plain, 0, 3, true},
     {"attention of norms of large numbers", attention_of_large, 0, 3, true}, /* their squares are infinite */
     {"attention before the newest", attention_before, 0, 3, true},
@@ -643,12 +655,13 @@ static ox_tensor *columns_of(const rounding *r, ox_tensor **apart) {
 }
 
 /* What comes between a row and the product of it. */
-typedef enum between { NOTHING, WRITTEN, WRITTEN_THERE, ANOTHER, ASIDE, BETWEENS } between;
+typedef enum between { NOTHING, WRITTEN, WRITTEN_THERE, ANOTHER, TWO_OTHERS, ASIDE, BETWEENS } between;
 
 static void do_between(between what, ox_tensor *row, ox_tensor *other, ox_tensor *w) {
     if (what == WRITTEN) (void)ox_copy_(row, ox_ones(OX_SHAPE(1, row->shape[1]), OX_F32));
     if (what == WRITTEN_THERE) (void)ox_mul_number_(row, 3);
-    if (what == ANOTHER) (void)ox_gelu_(ox_linear(other, w, NULL));
+    for (int i = 0; i < (what == ANOTHER ? 1 : what == TWO_OTHERS ? 2 : 0); i++)
+        (void)ox_gelu_(ox_linear(other, w, NULL));
     if (what == ASIDE) { /* others compute */
         OX_SCOPE {
             (void)ox_add(ox_silu_mul(ox_linear(other, w, NULL), ox_linear(other, w, NULL)), ox_number(1));
@@ -691,7 +704,7 @@ static void check_all_rounded(ox_device *gpu) {
         for (int gated = 0; gated < 2; gated++)
             for (int what = 0; what < BETWEENS; what++)
                 check_rounded(gpu, &three_steps, types[k], gated, (between)what,
-                              types[k] != OX_F16 && (what == NOTHING || what == ASIDE));
+                              types[k] != OX_F16 && (what == NOTHING || what == ANOTHER || what == ASIDE));
 }
 
 /* So many weights that workgroups are larger, or more; the last workgroup's share is half of the others'. */

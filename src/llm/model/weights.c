@@ -241,7 +241,7 @@ static ox_tensor *oxi_llm_place_beside(const ox_llm *model, oxi_llm_shared_memor
 
 /* Matrices that are multiplied head by head are kept in their dtype, where they do not stream. Of one that is
  * split, blocks of keys, whose scales would lie across their rows, become Q8_0, or f16 where rows are not
- * whole blocks of that. */
+ * whole blocks of that. A GPU has blocks of both in f16: there to begin takes longer than to read. */
 static ox_status oxi_llm_place_head_matrices(ox_llm *model, oxi_llm_layer *l) {
     static const oxi_llm_layer_role roles[2] = {OXI_LLM_LATENT_KEY, OXI_LLM_LATENT_VALUE};
     oxi_llm_part *p = l->part;
@@ -250,14 +250,14 @@ static ox_status oxi_llm_place_head_matrices(ox_llm *model, oxi_llm_layer *l) {
     const ox_tensor *up = p[OXI_LLM_LATENT_UP].weight;
     if (up && l->attends && model->numbers.latent && ox_device_of(up) == model->device) {
         ox_tensor *made[2] = {NULL, NULL};
-        const bool blocks = oxi_is_block(up->dtype);
+        const bool blocks = oxi_is_block(up->dtype), cpu = model->device == ox_cpu();
         const bool whole = (model->numbers.latent_key - model->rope.size) % 32 == 0;
-        const ox_dtype narrow = !blocks ? up->dtype : whole ? OX_Q8_0 : OX_F16;
-        const ox_dtype dtype[2] = {narrow, up->dtype};
+        const ox_dtype keys = blocks && whole && cpu ? OX_Q8_0 : blocks ? OX_F16 : up->dtype;
+        const ox_dtype dtype[2] = {keys, blocks && !cpu ? OX_F16 : up->dtype};
         oxi_llm_split_latent(model, l, &made[0], &made[1]);
         for (int i = 0; i < 2; i++) {
             made[i] = ox_cast(ox_contiguous(made[i]), dtype[i]);
-            if (model->device == ox_cpu()) made[i] = oxi_llm_place_beside(model, &model->by_head[i], made[i]);
+            if (cpu) made[i] = oxi_llm_place_beside(model, &model->by_head[i], made[i]);
             ox_release(p[roles[i]].weight);
             p[roles[i]].weight = ox_retain(made[i]);
             done = done && made[i];

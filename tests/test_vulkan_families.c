@@ -1,0 +1,254 @@
+/* test_vulkan_families.c - families beside LLaMA on a GPU: what the CPU computes, token by token and in
+ * batches, in f32 and in Q8_0, and how many dispatches and barriers a layer takes of a new token, counted:
+ * one more and the family is slower a byte of weights on any GPU. */
+#include "llm_plain.h"
+
+enum { WIDTH = 64, HIDDEN = 64, HEADS = 4, SIZE = 32, VOCABULARY = 60, TEXT = 20, FEWER = 2, MORE = 4 };
+enum { LATENT = 64, TURNED = 16, PLAIN = 32, VALUE = 32, RANK = 32, EXPERTS = 4, USED = 2 };
+
+/* ---- models -------------------------------------------------------------------------------------------- */
+
+static void begin(const char *family, int layers) {
+    plain_start(family, 5);
+    plain_whole("block_count", layers);
+    plain_whole("context_length", 64);
+    plain_whole("embedding_length", WIDTH);
+    plain_whole("feed_forward_length", HIDDEN);
+    plain_whole("attention.head_count", HEADS);
+    plain_put("token_embd.weight", 0, VOCABULARY, WIDTH, 0, 1);
+    plain_put("output.weight", 0, VOCABULARY, WIDTH, 0, -2);
+}
+
+static void put_gated(int l, const char *end, int hidden) {
+    static const char *const names[] = {"gate", "up", "down"};
+    char name[40];
+    for (int i = 0; i < 3; i++) {
+        snprintf(name, sizeof name, "ffn_%s%s.weight", names[i], end);
+        plain_matrix(plain_name(l, name), i < 2 ? hidden : WIDTH, i < 2 ? WIDTH : hidden);
+    }
+}
+
+static void put_experts(int l) {
+    plain_matrix(plain_name(l, "ffn_gate_inp.weight"), EXPERTS, WIDTH);
+    plain_put(plain_name(l, "ffn_gate_exps.weight"), EXPERTS, HIDDEN, WIDTH, 0, -1.5);
+    plain_put(plain_name(l, "ffn_up_exps.weight"), EXPERTS, HIDDEN, WIDTH, 0, -1.5);
+    plain_put(plain_name(l, "ffn_down_exps.weight"), EXPERTS, WIDTH, HIDDEN, 0, -1.5);
+    put_gated(l, "_shexp", HIDDEN);
+}
+
+static void put_latent(int l) {
+    plain_norm(plain_name(l, "attn_norm"), WIDTH, 0);
+    plain_norm(plain_name(l, "ffn_norm"), WIDTH, 0);
+    plain_norm(plain_name(l, "attn_q_a_norm"), RANK, 0);
+    plain_norm(plain_name(l, "attn_kv_a_norm"), LATENT, 0);
+    plain_matrix(plain_name(l, "attn_q_a.weight"), RANK, WIDTH);
+    plain_matrix(plain_name(l, "attn_q_b.weight"), HEADS * (PLAIN + TURNED), RANK);
+    plain_matrix(plain_name(l, "attn_kv_a_mqa.weight"), LATENT + TURNED, WIDTH);
+    plain_put(plain_name(l, "attn_k_b.weight"), HEADS, LATENT, PLAIN, 0, -1.5);
+    plain_put(plain_name(l, "attn_v_b.weight"), HEADS, VALUE, LATENT, 0, -1.5);
+    plain_matrix(plain_name(l, "attn_output.weight"), WIDTH, HEADS * VALUE);
+}
+
+/* Latent attention: experts and one of all tokens, or a plain feed-forward and sums by a factor. */
+static void make_latent(const char *family, int layers, bool experts) {
+    begin(family, layers);
+    plain_whole("attention.head_count_kv", 1);
+    plain_whole("attention.q_lora_rank", RANK);
+    plain_whole("attention.kv_lora_rank", LATENT);
+    plain_whole("attention.key_length", LATENT + TURNED);
+    plain_whole("attention.value_length", LATENT);
+    plain_whole("attention.key_length_mla", PLAIN + TURNED);
+    plain_whole("attention.value_length_mla", VALUE);
+    plain_whole("rope.dimension_count", TURNED);
+    plain_fact("attention.layer_norm_rms_epsilon", 1e-5);
+    if (experts) {
+        plain_whole("expert_count", EXPERTS);
+        plain_whole("expert_used_count", USED);
+        plain_whole("expert_feed_forward_length", HIDDEN);
+        plain_whole("expert_shared_count", 1);
+    } else {
+        plain_fact("residual_scale", 0.3);
+        plain_fact("embedding_scale", 3);
+    }
+    plain_norm("output_norm", WIDTH, 0);
+    for (int l = 0; l < layers; l++) {
+        put_latent(l);
+        if (experts)
+            put_experts(l);
+        else
+            put_gated(l, "", HIDDEN);
+    }
+}
+
+static void make_deepseek(int layers) { make_latent("deepseek2", layers, true); }
+static void make_minicpm(int layers) { make_latent("minicpm3", layers, false); }
+
+/* Sums by a factor. */
+static void make_granite(int layers) {
+    begin("granite", layers);
+    plain_whole("attention.head_count_kv", 2);
+    plain_whole("rope.dimension_count", WIDTH / HEADS);
+    plain_fact("attention.layer_norm_rms_epsilon", 1e-5);
+    plain_fact("residual_scale", 0.22);
+    plain_fact("embedding_scale", 12);
+    plain_norm("output_norm", WIDTH, 0);
+    for (int l = 0; l < layers; l++) {
+        plain_norm(plain_name(l, "attn_norm"), WIDTH, 0);
+        plain_norm(plain_name(l, "ffn_norm"), WIDTH, 0);
+        plain_matrix(plain_name(l, "attn_q.weight"), WIDTH, WIDTH);
+        plain_matrix(plain_name(l, "attn_k.weight"), WIDTH / 2, WIDTH);
+        plain_matrix(plain_name(l, "attn_v.weight"), WIDTH / 2, WIDTH);
+        plain_matrix(plain_name(l, "attn_output.weight"), WIDTH, WIDTH);
+        put_gated(l, "", HIDDEN);
+    }
+}
+
+/* Biases by how far keys are; heads that are no power of two. */
+static void make_bloom(int layers) {
+    begin("bloom", layers);
+    plain_fact("attention.layer_norm_epsilon", 1e-5);
+    plain_norm("token_embd_norm", WIDTH, 1);
+    plain_norm("output_norm", WIDTH, 1);
+    for (int l = 0; l < layers; l++) {
+        plain_norm(plain_name(l, "attn_norm"), WIDTH, 1);
+        plain_norm(plain_name(l, "ffn_norm"), WIDTH, 1);
+        plain_matrix(plain_name(l, "attn_qkv.weight"), 3 * WIDTH, WIDTH);
+        plain_put(plain_name(l, "attn_qkv.bias"), 0, 0, 3 * WIDTH, 0, 0.3);
+        plain_matrix(plain_name(l, "attn_output.weight"), WIDTH, WIDTH);
+        plain_put(plain_name(l, "attn_output.bias"), 0, 0, WIDTH, 0, 0.3);
+        plain_matrix(plain_name(l, "ffn_up.weight"), HIDDEN, WIDTH);
+        plain_put(plain_name(l, "ffn_up.bias"), 0, 0, HIDDEN, 0, 0.3);
+        plain_matrix(plain_name(l, "ffn_down.weight"), WIDTH, HIDDEN);
+        plain_put(plain_name(l, "ffn_down.bias"), 0, 0, WIDTH, 0, 0.3);
+    }
+}
+
+/* ---- both sides ---------------------------------------------------------------------------------------- */
+
+typedef struct family {
+    const char *name;
+    void (*make)(int layers);
+    int dispatches, barriers; /* a layer, at most */
+} family;
+
+static const family families[] = {
+    {"deepseek2", make_deepseek, 15, 9},
+    {"minicpm3", make_minicpm, 13, 9},
+    {"granite", make_granite, 6, 5},
+    {"bloom", make_bloom, 5, 5},
+};
+
+static int32_t token_at(int i) {
+    return (int32_t)(i * 37 % VOCABULARY);
+}
+
+static ox_llm_context *open_context(ox_llm *model) {
+    ox_llm_context_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.cache = OX_F16;
+    ox_llm_context *context = ox_llm_context_open(model, &desc);
+    CHECK_MSG(context != NULL, "%s", ox_error_text());
+    return context;
+}
+
+/* The file that was made, or one in Q8_0 of it. */
+static ox_llm *open_in(ox_dtype dtype, ox_device *device) {
+    char from[256], to[256];
+    if (dtype == OX_F32) return plain_open_on(device);
+    snprintf(from, sizeof from, "%s", gguf_path("vulkan_families.gguf"));
+    snprintf(to, sizeof to, "%s", gguf_path("vulkan_families_q8.gguf"));
+    CHECK(gguf_write(&plain_file, from) == 0);
+    ox_llm_quantize_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.mix = "Q8_0";
+    CHECK_MSG(ox_llm_quantize(from, to, &desc) == OX_OK, "%s", ox_error_text());
+    ox_llm *model = ox_llm_open(to, device);
+    CHECK_MSG(model != NULL, "%s", ox_error_text());
+    remove(from);
+    remove(to);
+    return model;
+}
+
+static void logits_of(ox_llm *model, bool at_once, float *out) {
+    int32_t ids[TEXT];
+    ox_llm_context *context = open_context(model);
+    if (!context) return;
+    for (int i = 0; i < TEXT; i++) ids[i] = token_at(i);
+    if (at_once) CHECK_MSG(ox_llm_decode_all(context, ids, TEXT, out) == OX_OK, "%s", ox_error_text());
+    for (int i = 0; i < TEXT && !at_once; i++) {
+        const float *step = ox_llm_step(context, ids[i]);
+        CHECK_MSG(step != NULL, "%s", ox_error_text());
+        if (step) memcpy(out + (size_t)i * VOCABULARY, step, VOCABULARY * sizeof *out);
+    }
+    ox_llm_context_close(context);
+}
+
+/* What four new tokens take, behind twelve. */
+static ox_vulkan_stats count(ox_llm *model, ox_device *gpu) {
+    ox_llm_context *context = open_context(model);
+    ox_vulkan_stats before, stats;
+    for (int i = 0; i < 12; i++) CHECK(ox_llm_step(context, token_at(i)) != NULL);
+    before = ox_vulkan_get_stats(gpu);
+    for (int i = 12; i < 16; i++) CHECK(ox_llm_step(context, token_at(i)) != NULL);
+    stats = ox_vulkan_get_stats(gpu);
+    stats.dispatches -= before.dispatches;
+    stats.barriers -= before.barriers;
+    stats.submits -= before.submits;
+    ox_llm_context_close(context);
+    return stats;
+}
+
+static void compare(const family *f, ox_dtype dtype, ox_device *gpu) {
+    static float want[TEXT * VOCABULARY], got[TEXT * VOCABULARY];
+    f->make(MORE);
+    ox_llm *here = open_in(dtype, NULL), *there = open_in(dtype, gpu);
+    if (here && there) {
+        ox_set_exact(true); /* what activations in 8 bits are off by is told of exact ones */
+        logits_of(here, true, want);
+        ox_set_exact(false);
+        for (int at_once = 0; at_once < 2; at_once++) {
+            double off = 0, all = 0;
+            logits_of(there, at_once, got);
+            for (int i = 0; i < TEXT * VOCABULARY; i++) {
+                off += ((double)got[i] - want[i]) * ((double)got[i] - want[i]);
+                all += (double)want[i] * want[i];
+            }
+            CHECK_MSG(off <= (dtype == OX_F32 ? 1e-6 : 1e-2) * all, "%s, %s, %s: off by %g", f->name,
+                      ox_dtype_name(dtype), at_once ? "a batch" : "steps", off / all);
+        }
+    }
+    ox_llm_close(here);
+    ox_llm_close(there);
+}
+
+static void check_steps(const family *f, ox_device *gpu) {
+    ox_vulkan_stats stats[2];
+    for (int i = 0; i < 2; i++) {
+        f->make(i ? MORE : FEWER);
+        ox_llm *model = open_in(OX_Q8_0, gpu);
+        if (!model) return;
+        stats[i] = count(model, gpu);
+        CHECK_MSG(stats[i].submits == 4, "%s: %lld submissions", f->name, (long long)stats[i].submits);
+        ox_llm_close(model);
+    }
+    const double layers = 4.0 * (MORE - FEWER), made = (double)(stats[1].dispatches - stats[0].dispatches),
+                 barriers = (double)(stats[1].barriers - stats[0].barriers);
+    CHECK_MSG(getenv("OX_VULKAN_BLOCKS") || made <= layers * f->dispatches, "%s: %g dispatches a layer",
+              f->name, made / layers);
+    CHECK_MSG(getenv("OX_VULKAN_BLOCKS") || barriers <= layers * f->barriers, "%s: %g barriers a layer",
+              f->name, barriers / layers);
+}
+
+int main(void) {
+    ox_device *gpu = ox_vulkan(0);
+    if (!gpu) return check_skipped("vulkan_families", ox_error_text());
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        compare(&families[i], OX_F32, gpu);
+        compare(&families[i], OX_Q8_0, gpu);
+        check_steps(&families[i], gpu);
+    }
+    CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
+    CHECK_MSG(ox_device_close(gpu) == OX_OK, "%s", ox_error_text());
+    CHECK(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0);
+    return check_done("vulkan_families");
+}
