@@ -326,41 +326,61 @@ static void test_null_bools(void) {
     }
 }
 
+/* What models with latent keys and values must tell, and how many experts there are. */
+#define MLA                                                                                                  \
+    ",\"kv_lora_rank\":4,\"q_lora_rank\":4,\"qk_nope_head_dim\":2,\"qk_rope_head_dim\":2,"                   \
+    "\"v_head_dim\":2,\"n_routed_experts\":16,\"num_experts\":16"
+
 /* What transformers' classes have where config.json says nothing. */
+static const struct {
+    const char *type, *more, *key;
+    double value; /* -1 = there is none */
+} class_defaults[] = {
+    {"llama", "", "llama.attention.layer_norm_rms_epsilon", 1e-6},
+    {"glm4", "", "glm4.attention.layer_norm_rms_epsilon", 1.5625e-7},
+    {"glm4", "", "glm4.attention.head_count_kv", 2},
+    {"glm4_moe", "", "glm4moe.expert_used_count", 8},
+    {"modernbert", "", "modern-bert.attention.sliding_window", 128},
+    {"gpt_oss", "", "gpt-oss.rope.scaling.factor", 32},
+    {"gpt_oss", "", "gpt-oss.rope.freq_base", 150000},
+    {"gpt_oss", ",\"rope_theta\":1000", "gpt-oss.rope.freq_base", 1000},
+    {"gpt_oss", ",\"rope_theta\":1000", "gpt-oss.rope.scaling.factor", -1},
+    {"helium", ",\"rope_parameters\":null", "llama.rope.freq_base", 100000},
+    {"vaultgemma", "", "vaultgemma.attn_logit_softcapping", 50},
+    {"vaultgemma", ",\"attn_logit_softcapping\":null", "vaultgemma.attn_logit_softcapping", -1},
+    {"aria_text", "", "granitemoe.attention.scale", -1},
+    {"granite", "", "granite.attention.scale", 1},
+    {"mistral4", MLA, "mistral4.rope.scaling.factor", 128},
+    {"mistral4", MLA ",\"rope_parameters\":null", "mistral4.attention.temperature_scale", 0.1},
+    {"mistral4", MLA ",\"rope_theta\":1000", "mistral4.rope.scaling.factor", -1},
+    {"mistral4", MLA, "mistral4.expert_used_count", 4},
+    {"mistral4", MLA ",\"n_group\":2", "mistral4.expert_group_used_count", 1},
+    {"exaone_moe", "", "exaone-moe.expert_used_count", 8},
+    {"glm4_moe", ",\"n_group\":2", "glm4moe.expert_group_used_count", 1},
+    {"deepseek_v3", MLA, "deepseek2.expert_group_count", 8},
+    {"deepseek_v3", MLA ",\"n_group\":2", "deepseek2.expert_group_count", 2},
+    {"deepseek_v32", MLA, "deepseek32.expert_group_used_count", 4},
+    {"deepseek_v32", MLA, "deepseek32.leading_dense_block_count", 3},
+    {"deepseek_v32", MLA ",\"first_k_dense_replace\":1", "deepseek32.leading_dense_block_count", 1},
+    {"deepseek_v32", MLA ",\"mlp_layer_types\":[\"sparse\"]", "deepseek32.leading_dense_block_count", 0},
+    {"glm_moe_dsa", MLA, "glm-dsa.leading_dense_block_count", 3}};
+
 static void test_defaults(void) {
-    static const struct {
-        const char *type, *more, *key;
-        double value; /* -1 = there is none */
-    } cases[] = {
-        {"llama", "", "llama.attention.layer_norm_rms_epsilon", 1e-6},
-        {"glm4", "", "glm4.attention.layer_norm_rms_epsilon", 1.5625e-7},
-        {"glm4", "", "glm4.attention.head_count_kv", 2},
-        {"glm4_moe", "", "glm4moe.expert_used_count", 8},
-        {"modernbert", "", "modern-bert.attention.sliding_window", 128},
-        {"gpt_oss", "", "gpt-oss.rope.scaling.factor", 32},
-        {"gpt_oss", "", "gpt-oss.rope.freq_base", 150000},
-        {"gpt_oss", ",\"rope_theta\":1000", "gpt-oss.rope.freq_base", 1000},
-        {"gpt_oss", ",\"rope_theta\":1000", "gpt-oss.rope.scaling.factor", -1},
-        {"helium", ",\"rope_parameters\":null", "llama.rope.freq_base", 100000},
-        {"vaultgemma", "", "vaultgemma.attn_logit_softcapping", 50},
-        {"vaultgemma", ",\"attn_logit_softcapping\":null", "vaultgemma.attn_logit_softcapping", -1},
-        {"aria_text", "", "granitemoe.attention.scale", -1},
-        {"granite", "", "granite.attention.scale", 1}};
     OX_SCOPE {
         parts p = {{0}, {0}, 0};
         add(&p, "model.embed_tokens.weight", 10, 8);
-        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-            const bool modern = strcmp(cases[i].type, "modernbert") == 0;
+        for (size_t i = 0; i < sizeof class_defaults / sizeof *class_defaults; i++) {
+            const bool modern = strcmp(class_defaults[i].type, "modernbert") == 0;
             p.names[0] = modern ? "embeddings.tok_embeddings.weight" : "model.embed_tokens.weight";
             ox_file *file = convert_as(
                 &p,
                 "{\"model_type\":\"%s\",\"hidden_size\":8,\"intermediate_size\":6,\"num_hidden_layers\":6,"
                 "\"num_attention_heads\":2,\"vocab_size\":10,\"head_dim\":4%s}",
-                cases[i].type, cases[i].more);
-            if (cases[i].value < 0)
-                has_no(file, cases[i].key);
+                class_defaults[i].type, class_defaults[i].more);
+            if (class_defaults[i].value < 0)
+                has_no(file, class_defaults[i].key);
             else
-                has_float(file, cases[i].key, cases[i].value);
+                has_float(file, class_defaults[i].key, class_defaults[i].value);
             ox_file_close(file);
         }
         p.names[0] = "model.embed_tokens.weight";
@@ -620,6 +640,26 @@ static void has_floats(const ox_file *file, const char *key, int count, const do
     }
 }
 
+/* Gemma 4's last layer has no window, whatever is told. */
+static void test_last_layer(void) {
+    static const int windows[] = {1, 1, 1, 0};
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        add(&p, "model.embed_tokens.weight", 10, 8);
+        for (int told = 0; told < 2; told++) {
+            ox_file *file =
+                convert_as(&p, "{\"model_type\":\"gemma4_text\",\"hidden_size\":8,\"intermediate_size\":6,"
+                               "\"num_hidden_layers\":4,\"num_attention_heads\":2,\"vocab_size\":10,"
+                               "\"head_dim\":4,\"global_head_dim\":4%s}",
+                           told ? ",\"layer_types\":[\"sliding_attention\",\"sliding_attention\","
+                                  "\"sliding_attention\",\"sliding_attention\"]"
+                                : "");
+            CHECK(has_list(file, "gemma4.attention.sliding_window_pattern", 4, windows));
+            ox_file_close(file);
+        }
+    }
+}
+
 /* Heads and widths that differ by layer; rope over a part of the larger heads; experts. */
 static void test_gemma4(void) {
     static const char config[] =
@@ -781,6 +821,7 @@ int main(void) {
     test_scaling_facts();
     test_growing_base();
     test_two_magnitudes();
+    test_last_layer();
     test_gemma4();
     test_gemma3n();
     test_apertus();

@@ -167,8 +167,8 @@ static ox_status oxi_llm_add_fact(const oxi_llm_config *c, const oxi_llm_key_row
 
 /* ---- sliding windows ----------------------------------------------------------------------------------- */
 
-/* Which layers have the window: 1 = it has. */
-static ox_status oxi_llm_window_pattern(const oxi_llm_config *c, uint8_t *sliding) {
+/* Which layers have the window, as config.json tells it: 1 = it has. */
+static ox_status oxi_llm_told_windows(const oxi_llm_config *c, uint8_t *sliding) {
     const int64_t layers = c->folder->layers;
     const oxi_json_node *types = oxi_llm_config_node(c, "layer_types", 11);
     const bool all = oxi_llm_row_holds(c, "minimax-01"); /* that attend */
@@ -217,6 +217,13 @@ static ox_status oxi_llm_window_pattern(const oxi_llm_config *c, uint8_t *slidin
                                                          : (i + 1) % period == 0;
         sliding[i] = !full;
     }
+    return status;
+}
+
+/* The same with what is so whatever is told: Gemma 4's last layer sees all of the text. */
+static ox_status oxi_llm_window_pattern(const oxi_llm_config *c, uint8_t *sliding) {
+    const ox_status status = oxi_llm_told_windows(c, sliding);
+    if (oxi_llm_row_holds(c, "gemma4")) sliding[c->folder->layers - 1] = 0;
     return status;
 }
 
