@@ -143,6 +143,8 @@ static void test_pre_tokenizers(void) {
     expect_words("{\"type\":\"BertPreTokenizer\"}", "a-b c", "0-1 1-2 2-3 4-5");
     expect_words("{\"type\":\"Digits\",\"individual_digits\":false}", "a12b", "0-1 1-3 3-4");
     expect_words("{\"type\":\"Digits\",\"individual_digits\":true}", "a12b", "0-1 1-2 2-3 3-4");
+    expect_words("{\"type\":\"Digits\",\"individual_digits\":true}", /* U+11DDF .. 11DE0, 16FF6 .. 16FF7 */
+                 "\xf0\x91\xb7\x9f\xf0\x91\xb7\xa0\xf0\x96\xbf\xb6\xf0\x96\xbf\xb7", "0-4 4-8 8-12 12-16");
     expect_words("{\"type\":\"Punctuation\",\"behavior\":\"MergedWithPrevious\"}", "a!!b", "0-2 2-3 3-4");
     expect_words("{\"type\":\"CharDelimiterSplit\",\"delimiter\":\"-\"}", "a--b", "0-1 3-4");
     expect_words("{\"type\":\"FixedLength\",\"length\":2}",

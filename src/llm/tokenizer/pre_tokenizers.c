@@ -121,8 +121,10 @@ static bool oxi_test_punctuation(const oxi_flow *work, const oxi_pipe_step *step
     return is != OXI_OLDER(punctuation, code);
 }
 
+/* Numbers as Rust's library has them: those of Unicode 17 too, in two ranges. */
 static bool oxi_test_number(const oxi_flow *work, const oxi_pipe_step *step, uint32_t code) {
     (void)step;
+    if ((code >= 0x11de0 && code <= 0x11de9) || (code >= 0x16ff4 && code <= 0x16ff6)) return true;
     return (oxi_category_bit(&work->tokenizer->unicode, code) & OXI_NUMBERS) != 0;
 }
 
