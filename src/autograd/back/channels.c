@@ -51,7 +51,6 @@ static oxi_channels_task oxi_channels_task_of(const oxi_channels_back *r, int64_
 static void oxi_channel_sum(const oxi_channels_back *r, int64_t n, const float *g, const float *x, float mean,
                             double *sum) {
     oxi_norm_row nothing, row;
-    float none[1];
     for (int64_t i = 0; n < OXI_CHANNEL_SHORT && i < n; i++) {
         sum[0] += (double)g[i] * (double)(x[i] - mean);
         sum[1] += (double)g[i];
@@ -64,7 +63,7 @@ static void oxi_channel_sum(const oxi_channels_back *r, int64_t n, const float *
     row.x = x;
     row.centered = true;
     row.about = mean;
-    r->own->norm_write(&nothing, 0, 0, none, false, &row);
+    r->own->norm_write(&nothing, &row);
     sum[0] += row.along;
     sum[1] += row.total;
 }

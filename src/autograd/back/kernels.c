@@ -4,14 +4,18 @@
 
 /* A row of a norm: y = (x - mean) scale + rest is the normalized x, h = weight g. `sum` and `squares` are of
  * distances from `about` (where it is not centered: of squares alone, and about is 0), `total` of h, `along`
- * of h times these distances, or times y by norm_sums. */
+ * of h times these distances, or times y by norm_sums. Results [head, end), whole lines, go to `out`, those
+ * before to `first`, those behind to `last`. */
 typedef struct oxi_norm_row {
     int64_t n;
     const float *g, *x, *weight; /* weight: NULL, or n numbers */
-    bool centered;
+    bool centered, streams;      /* streams: `out` past the caches, and the line at `whole` to `to` */
     float about, mean, scale, rest;
     double sum, squares, total, along;
-    float *sums; /* NULL, or [2][n]: of weight and bias; only beside a weight */
+    float *weight_sums, *bias_sums; /* NULL, or n numbers; only beside a weight */
+    float *out, *first, *last, *to; /* to: NULL, or where `whole` belongs */
+    const float *whole;
+    int64_t head, end, lag; /* lag: numbers of the next row that are measured before the first is written */
 } oxi_norm_row;
 
 /* Of a channel: what flows back is a g + b (x - mean) + c. */
@@ -39,10 +43,9 @@ typedef struct oxi_back_kernels {
                           const float *next_g, const float *next_y);
     void (*log_softmax)(int64_t n, const float *g, const float *y, float along, float *out, bool streams);
     void (*norm_sums)(oxi_norm_row *r);
-    /* scale (h - total - along y), which are means here, of numbers [first, first + n); adds g y and g to the
-     * sums. Meanwhile next, or NULL, is measured */
-    void (*norm_write)(const oxi_norm_row *r, int64_t first, int64_t n, float *out, bool streams,
-                       oxi_norm_row *next);
+    /* scale (h - total - along y), which are means here; adds g y and g to the sums. Meanwhile next, or NULL,
+     * is measured */
+    void (*norm_write)(const oxi_norm_row *r, oxi_norm_row *next);
     void (*channel)(int64_t n, const float *g, const float *x, const oxi_channel_numbers *c, float *out,
                     bool streams);
     void (*lstm)(const oxi_cell_row *r);
