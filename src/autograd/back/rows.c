@@ -176,7 +176,8 @@ static void oxi_rows_back_task(void *arg, int64_t index, int lane) {
         return;
     }
     float *sums = r->sums ? r->sums + index * 2 * r->step : NULL;
-    if (sums) memset(sums, 0, (size_t)r->step * 2 * sizeof *sums); /* by who adds to them: they are at hand */
+    for (int k = 0; sums && k < 2; k++) /* by who adds to them: they are at hand */
+        memset(sums + k * r->step, 0, (size_t)n * sizeof *sums);
     if (!r->row && index * each < end) oxi_norm_rows(r, index * each, end, room, sums);
     for (int64_t i = index * each; r->row && i < end; i++) {
         char *to = oxi_ptr(out) + oxi_signed_bytes(out->dtype, i * n);
