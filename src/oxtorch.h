@@ -120,15 +120,27 @@
 #if defined(OX_IMPLEMENTATION) && !defined(OX_TORCH_IMPLEMENTED)
 #define OX_TORCH_IMPLEMENTED
 
+/* A kernel begins at a line of the instruction cache. Where its loop lies within one is worth up to a third
+ * of a short loop's time, and would otherwise change with any code that comes before. An attribute, because
+ * gcc's optimize("align-functions=64") changes the code of the functions as well. For arrays on the stack
+ * too: vectors that lie across two lines take twice as long. Asked here: gcc forgets __OPTIMIZE__ where a
+ * part of the file has had other options (PLAIN, below), OXI_OPTIMIZES it does not. */
+#if (defined(__GNUC__) || defined(__clang__)) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
+#define OXI_ALIGNED __attribute__((aligned(64)))
+#else
+#define OXI_ALIGNED
+#endif
+
 /* At -O2 gcc would spend most of its time where nobody sees the difference. What is between LIGHT lines is
  * control code, and kernels that say what they want vector by vector: little is left to find there. STRAIGHT
  * is for kernels whose loops are to be unrolled, and for the few loops of control code that run often. PLAIN
  * is for texts and the heads of files, which are left as they are: clang knows no -O1 for a part of a file.
  * expensive-optimizations: without it AVX code ends without vzeroupper, and SSE code behind it crawls.
- * FULL is for all other kernels: only their loops are aligned (cpu/kernels.h says why), as those of STRAIGHT.
+ * FULL is for all other kernels: only their loops are aligned (as kernels are), as those of STRAIGHT.
  * It stands in no other pair of lines, where gcc would take the options for others and make other code.
  * LIGHT and STRAIGHT fuse products and sums only where they say so, whatever -std is. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+#define OXI_OPTIMIZES
 #ifdef __OPTIMIZE_SIZE__
 #define OXI_ALIGNED_LOOPS
 #else

@@ -21,16 +21,6 @@
 #ifndef OX_CPU_KERNELS_H
 #define OX_CPU_KERNELS_H
 
-/* A kernel begins at a line of the instruction cache. Where its loop lies within one is worth up to a third
- * of a short loop's time, and would otherwise change with any code that comes before. An attribute, because
- * gcc's optimize("align-functions=64") changes the code of the functions as well. For arrays on the stack
- * too: vectors that lie across two lines take twice as long. */
-#if (defined(__GNUC__) || defined(__clang__)) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
-#define OXI_ALIGNED __attribute__((aligned(64)))
-#else
-#define OXI_ALIGNED
-#endif
-
 /* Prefetches memory that will be read or written soon; far: into the second cache only; once: past it, which
  * keeps what else there is. Any address will do. */
 #if defined(__GNUC__) || defined(__clang__)

@@ -9,7 +9,7 @@
 #else
 #define OXI_ROUND_EACH
 #endif
-#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+#ifdef OXI_OPTIMIZES
 #pragma GCC push_options
 #pragma GCC optimize("fp-contract=off")
 #endif
@@ -572,6 +572,6 @@ static void oxi_fill_quantize(oxi_kernels *k) {
 
 #undef OXI_EACH_QUANTIZED_TYPE
 #undef OXI_ROUND_EACH
-#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+#ifdef OXI_OPTIMIZES
 #pragma GCC pop_options
 #endif
