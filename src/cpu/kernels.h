@@ -113,8 +113,10 @@ typedef struct oxi_gemm_kernel {
                 const void *next);
     void (*run_at)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
                    const int32_t *at); /* NULL, or the same where step i of b is at b + at[i] */
-    void (*run_lines)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
-                      const void *next, const char *lines, int64_t leap); /* NULL, or besides, four lines */
+    /* NULL, or the only one: rows of a, `step` elements apart, as they lie; `vectors` of b and c. `next` are
+     * rows likewise */
+    void (*run_rows)(int64_t k, const void *a, int64_t step, const void *b, int64_t vectors, void *c,
+                     int64_t ldc, bool accumulate, const char *next);
     void (*enter)(void), (*leave)(void);
 } oxi_gemm_kernel;
 
@@ -138,7 +140,7 @@ typedef struct oxi_packs {
 struct oxi_code_panel;
 enum { OXI_PICKED = 16 };
 typedef struct oxi_gemm_groups {
-    oxi_gemm_kernel kernel;
+    oxi_gemm_kernel kernel, rows; /* rows.run_rows NULL: there is none of these */
     oxi_pack_kernel interleave; /* pack_across of the numbers themselves, stride in numbers */
     oxi_packs pack_a; /* NULL, or panels of A in a layout of their own */
     /* NULL, or for each of n pairs of rows, `apart` bytes one behind the other: `count` numbers of both, at

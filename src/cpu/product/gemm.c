@@ -31,10 +31,11 @@ static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
         if (lower) p->tile_m = oxi_round_up(p->tile_m / 2, mr);
         else p->tile_n = oxi_round_up(p->tile_n / 2, nr);
     }
-    p->own_a = n <= p->tile_n && !p->a.all_lines;
+    const bool lie = p->type.kernel->run_rows != NULL;
+    p->own_a = n <= p->tile_n && !p->a.all_lines && !lie;
     p->own_b = m <= p->tile_m && !p->b.all_lines;
-    p->own_b_whole = p->type.copies || p->b.windows; /* long lines of windows are read faster */
-    p->packs_a = !p->own_a && !p->a.all_lines;
+    p->own_b_whole = p->type.copies || lie || p->b.windows; /* long lines of windows are read faster */
+    p->packs_a = !p->own_a && !p->a.all_lines && !lie;
     p->packs_b = !p->own_b && !p->b.all_lines;
     /* the next lines are prefetched while these are multiplied: wide ones stay in the cache only beside as
      * much again */
@@ -167,7 +168,7 @@ static void oxi_gemm_block(oxi_gemm_plan *p, bool have_a, bool have_b, bool alon
 static void oxi_gemm_find_kept(const oxi_gemm_plan *p, oxi_gemm_side *s, ox_storage *storage, int64_t lines) {
     oxi_panels_key key;
     oxi_prepacked *home = oxi_prepacked_of(storage);
-    if (!home || p->k == 0 || oxi_is_block(s->dtype) || s->windows || p->g->pairs) return;
+    if (!home || p->k == 0 || (s == &p->a && p->type.kernel->run_rows) || oxi_is_block(s->dtype) || s->windows || p->g->pairs) return;
     key.data = s->data;
     key.dtype = s->dtype;
     key.lines = lines;
@@ -200,10 +201,10 @@ static void oxi_gemm_fill_kept(oxi_gemm_plan *p, bool alone) {
     if (b) oxi_panels_keep(oxi_prepacked_of(p->g->b_storage), p->b.kept);
 }
 
-/* have_a: all of it, from a product before. */
-static void oxi_gemm_blocks(oxi_gemm_plan *p, bool have_a, bool alone) {
+/* have_a, have_b: all of it, from a product before. */
+static void oxi_gemm_blocks(oxi_gemm_plan *p, bool have_a, bool have_b, bool alone) {
     const oxi_gemm *g = p->g;
-    int64_t packed_m0 = have_a ? 0 : -1, packed_n0 = -1, packed_k0 = 0; /* the blocks that are packed */
+    int64_t packed_m0 = have_a ? 0 : -1, packed_n0 = have_b ? 0 : -1, packed_k0 = 0; /* the packed blocks */
     for (p->n0 = 0; p->n0 < g->n; p->n0 += p->block_n)
         for (p->m0 = 0; p->m0 < g->m; p->m0 += p->block_m) {
             p->rows = oxi_min_i64(p->block_m, g->m - p->m0);
@@ -239,7 +240,9 @@ static size_t oxi_gemm_place(oxi_gemm_plan *p, size_t *a_bytes, size_t *b_bytes,
     p->edge_at = p->slab_at + (p->a.windows || p->b.windows || p->g->pairs ? OXI_GEMM_SLAB : 0);
     p->copies_at = p->edge_at + oxi_align_up(mr * nr * element);
     size_t copies = mr * (size_t)p->type.lanes * ((depth + 7) / 8 * 8) * element;
-    p->a_at = p->copies_at + (p->type.copies ? oxi_align_up(copies) : 0);
+    if (p->type.kernel->run_rows) copies = mr * depth * element;
+    else if (!p->type.copies) copies = 0;
+    p->a_at = p->copies_at + oxi_align_up(copies);
     size_t own_a = p->own_a && !p->copies_lines ? (size_t)p->tile_m * depth * element : 0;
     p->b_at = p->a_at + oxi_align_up(own_a);
     p->sums_at =
@@ -249,6 +252,8 @@ static size_t oxi_gemm_place(oxi_gemm_plan *p, size_t *a_bytes, size_t *b_bytes,
     p->partial_ld = oxi_gemm_spaced(p, p->block_n);
     if (!p->direct && !oxi_gemm_sums_at_once(p) && !parts)
         p->lane_bytes += oxi_align_up((size_t)p->tile_m * (size_t)p->sums_ld * element);
+    p->turned_at = p->lane_bytes;
+    if (p->to != p->g) p->lane_bytes += oxi_align_up((size_t)(p->tile_m * p->tile_n) * element);
     size_t partial = p->direct || !parts ? 0 : (size_t)p->block_m * (size_t)p->partial_ld * element;
     return *a_bytes + *b_bytes + (size_t)lanes * p->lane_bytes + partial;
 }
@@ -266,6 +271,34 @@ static bool oxi_gemm_b_lies(const oxi_gemm *g, const oxi_gemm_type *type, int32_
         return false;
     for (int64_t i = 0; i < g->k; i++) at[i] = (int32_t)(i * g->b_row);
     return true;
+}
+
+/* Whether lines of one operand are not packed, but broadcast from where they lie: those of the one that has
+ * more lines, if it is one that lies along k. *swapped: of B, which is A then. Sums are the same as of panels. */
+static bool oxi_gemm_rows_lie(const oxi_gemm *g, const oxi_gemm_type *type, bool *swapped) {
+    const int64_t each = type->k_each;
+    if (!type->groups || !type->groups->rows.run_rows || g->a_dtype != type->dtype ||
+        g->b_dtype != type->dtype || g->k % each != 0 || g->k == 0 || g->a_windows || g->b_windows ||
+        g->c_places || g->b_at || g->pairs || g->onto)
+        return false;
+    const bool a = g->a_col == 1 && g->a_row % each == 0 && (uintptr_t)g->a % (size_t)type->element == 0;
+    const bool b = g->b_row == 1 && g->b_col % each == 0 && (uintptr_t)g->b % (size_t)type->element == 0;
+    *swapped = b && (!a || g->n > g->m);
+    return a || b;
+}
+
+static void oxi_gemm_swap(oxi_gemm *g) {
+    const oxi_gemm to = *g;
+    g->m = to.n;
+    g->n = to.m;
+    g->a = to.b;
+    g->b = to.a;
+    g->a_row = to.b_col;
+    g->a_col = to.b_row;
+    g->b_row = to.a_col;
+    g->b_col = to.a_row;
+    g->a_storage = to.b_storage;
+    g->b_storage = to.a_storage;
 }
 
 /* How many steps of k there are, of a chunk, and that are summed up one by one. */
@@ -287,56 +320,76 @@ static void oxi_gemm_steps(oxi_gemm_plan *p) {
         p->each = oxi_parts(p->depth, 128) * 16;
 }
 
+/* How sums come to C. */
+static void oxi_gemm_plan_sums(oxi_gemm_plan *p) {
+    const oxi_gemm *g = p->to;
+    const int64_t tile_k = p->type.kernel->tile_k, c_bytes = oxi_info(g->c_dtype)->block_bytes;
+    const bool turned = p->to != p->g, beside = g->c_col == 1 && !g->c_places;
+    p->direct = !turned && g->c_dtype == p->type.sums && beside && !g->addend && !g->c_rows &&
+                !(tile_k && p->k > p->type.kernel->depth && g->c_row % 256 == 0); /* see spaced */
+    p->streams = !p->direct && beside && (turned ? p->tile_m : p->tile_n) * c_bytes <= OXI_GEMM_STAGE &&
+                 g->m * g->n * c_bytes >= OXI_STREAM_BYTES;
+    if (p->type.sums == OX_F32 && !tile_k && p->k > 0 && beside && !turned && !p->streams &&
+        p->b.width == p->kernels->gemm_f32.nr && oxi_gemm_is_plain(g))
+        p->round = g->c_dtype == OX_BF16 ? p->kernels->round_tile_bf16
+                 : g->c_dtype == OX_F16  ? p->kernels->round_tile_f16
+                                         : NULL;
+}
+
+/* Memory, and the product in it. */
+static ox_status oxi_gemm_run_plan(oxi_gemm_plan *p) {
+    const oxi_gemm *g = p->to;
+    const bool turned = g != p->g, alone = oxi_gemm_is_small(g);
+    oxi_gemm_side *x = turned ? &p->b : &p->a, *other = turned ? &p->a : &p->b; /* x: what others share */
+    size_t a_bytes, b_bytes;
+    int64_t lanes = alone ? 1 : oxi_lanes(INT32_MAX);
+    size_t bytes = oxi_gemm_place(p, &a_bytes, &b_bytes, lanes), x_bytes = turned ? b_bytes : a_bytes;
+    bool have = false, whole = p->block_k == p->k && (turned ? p->block_n == p->g->n : p->block_m == g->m),
+         shares = g->shared && x_bytes > 0 && whole;
+    if (shares) bytes -= x_bytes;
+    char *memory = (char *)oxi_alloc(bytes), *panels = memory;
+    if (shares && memory)
+        panels = oxi_shared_take(g, turned ? OXI_SHARED_PANELS_OF_B : OXI_SHARED_PANELS, x_bytes, &have);
+    if (panels) {
+        char *rest = shares ? memory : memory + x_bytes;
+        if (!x->kept) x->packed = panels;
+        if (!other->kept && !g->b_at) other->packed = rest;
+        p->scratch = rest + (turned ? a_bytes : b_bytes);
+        if (!p->direct && p->block_k < p->k) p->partial = p->scratch + (size_t)lanes * p->lane_bytes;
+        oxi_gemm_fill_kept(p, alone);
+        oxi_gemm_blocks(p, have && !turned, have && turned, alone);
+    }
+    oxi_free(memory, bytes);
+    oxi_panels_release(p->a.kept);
+    oxi_panels_release(p->b.kept);
+    return panels ? OX_OK : OX_ERR_NOMEM;
+}
+
 /* The general way: packed panels. */
 static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     oxi_gemm_plan p;
     oxi_gemm lies = *g;
     int32_t at[OXI_GEMM_LIES / 8];
-    size_t a_bytes, b_bytes;
+    bool swapped = false;
     memset(&p, 0, sizeof p);
-    p.g = &lies;
+    p.g = p.to = &lies;
     p.kernels = oxi_cpu_kernels();
     ox_status status = oxi_gemm_type_of(g, p.kernels, &p.type);
     if (status != OX_OK) return status;
     if (oxi_gemm_b_lies(g, &p.type, at)) lies.b_at = at;
-    g = &lies;
+    if (oxi_gemm_rows_lie(g, &p.type, &swapped)) p.type.kernel = &p.type.groups->rows;
+    if (swapped) {
+        oxi_gemm_swap(&lies);
+        p.to = g;
+    }
     oxi_gemm_sides(&p);
-    int64_t tile_k = p.type.kernel->tile_k;
     oxi_gemm_steps(&p);
-    p.direct = g->c_dtype == p.type.sums && g->c_col == 1 && !g->addend && !g->c_rows && !g->c_places &&
-               !(tile_k && p.k > p.type.kernel->depth && g->c_row % 256 == 0); /* see spaced */
-    oxi_gemm_find_kept(&p, &p.a, g->a_storage, g->m);
-    oxi_gemm_find_kept(&p, &p.b, g->b_storage, g->n);
+    oxi_gemm_find_kept(&p, &p.a, lies.a_storage, lies.m);
+    oxi_gemm_find_kept(&p, &p.b, lies.b_storage, lies.n);
     oxi_gemm_size_tiles(&p);
     oxi_gemm_size_blocks(&p);
-    int64_t c_bytes = oxi_info(g->c_dtype)->block_bytes;
-    p.streams = !p.direct && g->c_col == 1 && !g->c_places && p.tile_n * c_bytes <= OXI_GEMM_STAGE &&
-                g->m * g->n * c_bytes >= OXI_STREAM_BYTES;
-    if (p.type.sums == OX_F32 && !tile_k && p.k > 0 && g->c_col == 1 && !p.streams &&
-        oxi_gemm_is_plain(g))
-        p.round = g->c_dtype == OX_BF16 ? p.kernels->round_tile_bf16
-                : g->c_dtype == OX_F16  ? p.kernels->round_tile_f16
-                                        : NULL;
-    bool alone = oxi_gemm_is_small(g);
-    int64_t lanes = alone ? 1 : oxi_lanes(INT32_MAX);
-    size_t bytes = oxi_gemm_place(&p, &a_bytes, &b_bytes, lanes);
-    bool have_a = false, shares_a = g->shared && a_bytes > 0 && p.block_m == g->m && p.block_k == p.k;
-    if (shares_a) bytes -= a_bytes;
-    char *memory = (char *)oxi_alloc(bytes), *a = memory;
-    if (shares_a && memory) a = oxi_shared_take(g, OXI_SHARED_PANELS, a_bytes, &have_a);
-    if (a) {
-        char *b = shares_a ? memory : memory + a_bytes;
-        if (!p.a.kept) p.a.packed = a;
-        if (!p.b.kept && !g->b_at) p.b.packed = b;
-        p.scratch = b + b_bytes;
-        if (!p.direct && p.block_k < p.k) p.partial = p.scratch + (size_t)lanes * p.lane_bytes;
-        oxi_gemm_fill_kept(&p, alone);
-        oxi_gemm_blocks(&p, have_a, alone);
-    }
-    oxi_free(memory, bytes);
-    oxi_panels_release(p.a.kept);
-    oxi_panels_release(p.b.kept);
-    return a ? OX_OK : OX_ERR_NOMEM;
+    oxi_gemm_plan_sums(&p);
+    return oxi_gemm_run_plan(&p);
 }
 
 /* ---- which way ---------------------------------------------------------------------------------------- */

@@ -19,7 +19,6 @@ enum {
     OXI_GEMM_SHORT = 1 << 22,   /* fewer, and sums of f32 are short: packing takes longer than that costs */
     OXI_GEMM_LIES = 4096,       /* numbers of B, f32, that may be read as they lie */
     OXI_GEMM_LIES_ROWS = 12,    /* panels of A that meet them at most */
-    OXI_GEMM_LINES = 4,         /* prefetched by a call */
     OXI_GEMM_FEW_STEPS = 32,    /* of k, which are summed up one by one even so */
     OXI_GEMM_TASK = 4 << 20,    /* multiplications of a tile that may hold the other threads up at the end */
     OXI_GEMM_PACKED = 32 << 20  /* bytes of packed panels of one block */
@@ -27,7 +26,8 @@ enum {
 
 /* What A becomes before it is multiplied. */
 typedef enum oxi_shared_form {
-    OXI_SHARED_PANELS = 1, /* packed, all of it */
+    OXI_SHARED_PANELS = 1, /* packed, all of it; the same in the place of B */
+    OXI_SHARED_PANELS_OF_B,
     OXI_SHARED_ROWS,       /* quantized row by row (cpu/product/blocks.c); the same by ratios */
     OXI_SHARED_ROWS_BY_RATIOS,
     OXI_SHARED_CODES,      /* panels of codes (cpu/product/codes.c); the same by ratios */
@@ -68,7 +68,8 @@ typedef struct oxi_gemm_side {
 } oxi_gemm_side;
 
 typedef struct oxi_gemm_plan {
-    const oxi_gemm *g;
+    const oxi_gemm *g; /* A is what is broadcast: */
+    const oxi_gemm *to; /* the same, or what was asked for, whose B that is: C = (A B)^T */
     const oxi_kernels *kernels;
     oxi_gemm_type type;
     oxi_gemm_side a, b;
@@ -87,7 +88,7 @@ typedef struct oxi_gemm_plan {
     bool copies_lines; /* and A is copied as it lies, without panels */
     bool packs_a, packs_b; /* else, unless panels are kept: threads pack a block for each other */
     char *scratch;     /* of each lane: stage, a micro-tile for edges, lines of A and B, sums, at offsets */
-    size_t slab_at, edge_at, copies_at, a_at, b_at, sums_at, lane_bytes;
+    size_t slab_at, edge_at, copies_at, a_at, b_at, sums_at, turned_at, lane_bytes;
     /* the block at work */
     int64_t m0, n0, k0, rows, columns, ks;
     int64_t a_tasks;

@@ -72,7 +72,7 @@ static void oxi_gemm_place_run(const oxi_window_run *run, const uint16_t *from, 
  * than a vector: numbers of 16 bits are rounded a row at a time, in the stage. */
 static void oxi_gemm_store_places(const oxi_gemm_plan *p, const char *sums, int64_t ld, int64_t m, int64_t n,
                                   int64_t rows, int64_t columns, char *stage) {
-    const oxi_gemm *g = p->g;
+    const oxi_gemm *g = p->to;
     oxi_store_kernel store = p->kernels->store[g->c_dtype][p->type.lane];
     bool narrow = oxi_info(g->c_dtype)->block_bytes == 2;
     oxi_window_run runs[OXI_GEMM_TILE];
@@ -100,7 +100,7 @@ static void oxi_gemm_store_places(const oxi_gemm_plan *p, const char *sums, int6
 /* A row of finished sums to C, past the caches by way of the stage if the plan says so; else what is to be
  * written two rows on is prefetched. */
 static void oxi_gemm_store(const oxi_gemm_plan *p, int64_t columns, const char *row, char *to, char *stage) {
-    const oxi_gemm *g = p->g;
+    const oxi_gemm *g = p->to;
     int64_t each = oxi_info(g->c_dtype)->block_bytes, bytes = columns * each;
     for (int64_t at = 0; !p->streams && g->c_col == 1 && at < bytes; at += 64)
         OXI_PREFETCH_FAR(to + 2 * g->c_row * each + at);
@@ -124,7 +124,7 @@ static void oxi_gemm_store_ints(const oxi_gemm *g, int64_t columns, const char *
 /* Finishes a tile: rows x columns sums with row stride ld, which are C itself if the plan is direct. */
 static void oxi_gemm_finish(const oxi_gemm_plan *p, char *sums, int64_t ld, int64_t m, int64_t n,
                             int64_t rows, int64_t columns, char *stage) {
-    const oxi_gemm *g = p->g;
+    const oxi_gemm *g = p->to;
     bool plain = oxi_gemm_is_plain(g);
     if (plain && p->direct) return;
     for (int64_t i = 0; i < rows; i++) {
@@ -148,7 +148,7 @@ typedef struct oxi_gemm_tile {
     int64_t ld;
     bool rounds; /* these calls are the last of their sums */
     const char *next_a, *next_b; /* panels that are read after those at work, if there are any */
-    const char *lines;           /* or NULL: four lines that are packed after the panel at work */
+    int64_t a_step, vectors;     /* of rows of A as they lie; of B, that they meet */
     int64_t next_depth;
     char *lane;
 } oxi_gemm_tile;
@@ -163,9 +163,8 @@ static void oxi_gemm_multiply(const oxi_gemm_plan *p, const oxi_gemm_tile *t, in
         const int64_t steps = oxi_min_i64(depth, p->each);
         const bool onto = k > 0 || p->g->onto;
         if (p->g->b_at) kernel->run_at(steps, a, b, c, ld, onto, p->g->b_at + k);
-        else if (t->lines)
-            kernel->run_lines(steps, a, b, c, ld, onto, next, t->lines,
-                              oxi_signed_bytes(p->b.dtype, p->b.line_stride));
+        else if (kernel->run_rows)
+            kernel->run_rows(steps, a, t->a_step, b, t->vectors, c, ld, onto, next);
         else kernel->run(steps, a, b, c, ld, onto, next);
         if ((depth -= steps) <= 0) return;
         k += steps;
@@ -205,7 +204,8 @@ static void oxi_gemm_micro_tile(const oxi_gemm_plan *p, const oxi_gemm_tile *t, 
     char *to = t->sums ? t->sums + (i * ld + j) * p->type.element : t->lane + p->edge_at;
     uint16_t *c = t->rounds ? (uint16_t *)(void *)oxi_gemm_c(p->g, t->m + i, t->n + j) : NULL;
     for (int64_t r = 0; c && r < rows; r++) OXI_PREFETCH_FAR(c + r * p->g->c_row);
-    if (!t->sums || (rows == kernel->mr && columns == kernel->nr))
+    const bool own = !p->direct && !p->partial; /* sums of whole panels, even if less is wanted */
+    if (own || (rows == kernel->mr && columns == kernel->nr))
         oxi_gemm_multiply(p, t, k, depth, a, b, to, ld, next);
     else oxi_gemm_edge(p, t, k, depth, a, b, to, ld, rows, columns, next);
     if (c && columns == kernel->nr) p->round(rows, (const float *)(void *)to, ld, c, p->g->c_row);
@@ -219,22 +219,6 @@ static void oxi_gemm_pack_columns(const oxi_gemm_plan *p, const oxi_gemm_tile *t
     for (int64_t j = 0; j < t->columns; j += group)
         oxi_gemm_pack(p, &p->b, t->n + j, oxi_min_i64(t->columns - j, group), k, depth,
                       own + j * depth * p->type.element, t->lane);
-}
-
-/* Lines of B for a call of the panel at column j to prefetch: they are packed next, from more places than the
- * processor follows. NULL where the kernel cannot, or all of them are. */
-static const char *oxi_gemm_lines(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t k, int64_t depth,
-                                  int64_t j, int64_t call) {
-    if (!p->type.kernel->run_lines || p->b.k_stride != 1 || p->b.dtype != p->type.dtype || p->b.windows ||
-        (call + 1) * OXI_GEMM_LINES > p->b.width)
-        return NULL;
-    j += p->b.width;
-    if (j >= t->columns) {
-        j = 0;
-        k += depth;
-    }
-    j += call * OXI_GEMM_LINES;
-    return j < t->columns && k < p->k ? oxi_gemm_at(&p->b, t->n + j, k * p->type.k_each) : NULL;
 }
 
 /* The tile times `depth` steps from k on, a panel of B at a time: it stays in the first cache. a, b: the
@@ -261,8 +245,33 @@ static void oxi_gemm_panels(const oxi_gemm_plan *p, oxi_gemm_tile *t, int64_t k,
                 next = t->next_a + a_fetched;
                 a_fetched += each;
             }
-            t->lines = b ? NULL : oxi_gemm_lines(p, t, k, depth, j, call);
             oxi_gemm_micro_tile(p, t, k, depth, a_panel, b_panel, i, j, next);
+        }
+    }
+}
+
+/* The same for a kernel that takes rows of A as they lie: each meets all panels of B while it is in the first
+ * cache. Rows that are fewer than the kernel takes are copied. */
+static void oxi_gemm_rows(const oxi_gemm_plan *p, oxi_gemm_tile *t, int64_t k, int64_t depth, const char *a,
+                          const char *b) {
+    const int64_t mr = p->a.width, nr = p->b.width, element = p->type.element, lanes = p->type.lanes,
+                  step = p->a.line_stride / p->type.k_each;
+    char *copies = t->lane + p->copies_at;
+    for (int64_t i = 0; i < t->rows; i += mr) {
+        const char *rows = a + i * step * element, *next = i + mr < t->rows ? rows + mr * step * element
+                                                         : t->next_a        ? t->next_a
+                                                                            : rows;
+        t->a_step = step;
+        if (t->rows - i < mr) {
+            t->a_step = depth;
+            memset(copies, 0, (size_t)(mr * depth * element));
+            for (int64_t r = 0; r < t->rows - i; r++)
+                memcpy(copies + r * depth * element, rows + r * step * element, (size_t)(depth * element));
+            rows = copies;
+        }
+        for (int64_t j = 0; j < t->columns; j += nr) {
+            t->vectors = oxi_parts(oxi_min_i64(t->columns - j, nr), lanes);
+            oxi_gemm_micro_tile(p, t, k, depth, rows, b + j * depth * element, i, j, next);
         }
     }
 }
@@ -311,6 +320,8 @@ static void oxi_gemm_sum_again(const oxi_gemm_plan *p, const oxi_gemm_tile *t) {
 static const char *oxi_gemm_panels_at(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t at, int64_t k,
                                       int64_t depth) {
     bool is_a = s == &p->a;
+    if (is_a && p->type.kernel->run_rows)
+        return oxi_gemm_at(s, p->m0 + at, (p->k0 + k) * p->type.k_each);
     int64_t lines = oxi_round_up(is_a ? p->rows : p->columns, s->width);
     if (s->all_lines) {
         k += p->k0;
@@ -350,7 +361,6 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
     t.rows = oxi_min_i64(p->rows - i, p->tile_m);
     t.columns = oxi_min_i64(p->columns - j, p->tile_n);
     t.lane = p->scratch + (size_t)lane * p->lane_bytes;
-    t.lines = NULL;
     t.sums = oxi_gemm_sums_at_once(p) ? NULL
            : p->direct ? oxi_gemm_c(p->g, t.m, t.n)
            : p->partial ? p->partial + (i * p->partial_ld + j) * element : t.lane + p->sums_at;
@@ -371,10 +381,15 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
             b = t.lane + p->b_at;
         }
         if (p->type.copies) oxi_gemm_panels_of_copies(p, &t, p->k0 + at, depth, a, b);
+        else if (p->type.kernel->run_rows) oxi_gemm_rows(p, &t, p->k0 + at, depth, a, b);
         else oxi_gemm_panels(p, &t, p->k0 + at, depth, a, b);
     }
     if (p->type.kernel->leave) p->type.kernel->leave();
     if (p->k0 + p->ks < p->k) return;
     if (p->type.pieces) oxi_gemm_sum_again(p, &t);
-    if (!p->round) oxi_gemm_finish(p, t.sums, t.ld, t.m, t.n, t.rows, t.columns, t.lane);
+    if (p->to != p->g) {
+        char *turned = t.lane + p->turned_at;
+        p->kernels->transpose[2](t.rows, t.columns, t.sums, t.ld * element, turned, p->tile_m * element);
+        oxi_gemm_finish(p, turned, p->tile_m, t.n, t.m, t.columns, t.rows, t.lane);
+    } else if (!p->round) oxi_gemm_finish(p, t.sums, t.ld, t.m, t.n, t.rows, t.columns, t.lane);
 }
