@@ -148,7 +148,8 @@ typedef struct oxi_gemm_tile {
     int64_t ld;
     bool rounds; /* these calls are the last of their sums */
     const char *next_a, *next_b; /* panels that are read after those at work, if there are any */
-    int64_t a_step, vectors;     /* of rows of A as they lie; of B, that they meet */
+    int64_t a_step, next_step;   /* of rows of A as they lie; of those that are read after them */
+    int64_t vectors;             /* of B that these meet */
     int64_t next_depth;
     char *lane;
 } oxi_gemm_tile;
@@ -164,7 +165,7 @@ static void oxi_gemm_multiply(const oxi_gemm_plan *p, const oxi_gemm_tile *t, in
         const bool onto = k > 0 || p->g->onto;
         if (p->g->b_at) kernel->run_at(steps, a, b, c, ld, onto, p->g->b_at + k);
         else if (kernel->run_rows)
-            kernel->run_rows(steps, a, t->a_step, b, t->vectors, c, ld, onto, next);
+            kernel->run_rows(steps, a, t->a_step, b, t->vectors, c, ld, onto, next, t->next_step);
         else kernel->run(steps, a, b, c, ld, onto, next);
         if ((depth -= steps) <= 0) return;
         k += steps;
@@ -257,6 +258,7 @@ static void oxi_gemm_rows(const oxi_gemm_plan *p, oxi_gemm_tile *t, int64_t k, i
     const int64_t mr = p->a.width, nr = p->b.width, element = p->type.element, lanes = p->type.lanes,
                   step = p->a.line_stride / p->type.k_each;
     char *copies = t->lane + p->copies_at;
+    int64_t ahead = 0;
     for (int64_t i = 0; i < t->rows; i += mr) {
         const char *rows = a + i * step * element, *next = i + mr < t->rows ? rows + mr * step * element
                                                          : t->next_a        ? t->next_a
@@ -269,9 +271,15 @@ static void oxi_gemm_rows(const oxi_gemm_plan *p, oxi_gemm_tile *t, int64_t k, i
                 memcpy(copies + r * depth * element, rows + r * step * element, (size_t)(depth * element));
             rows = copies;
         }
+        t->next_step = step * element;
         for (int64_t j = 0; j < t->columns; j += nr) {
             t->vectors = oxi_parts(oxi_min_i64(t->columns - j, nr), lanes);
             oxi_gemm_micro_tile(p, t, k, depth, rows, b + j * depth * element, i, j, next);
+            if (!t->next_b) continue;
+            next = t->next_b + ahead; /* the others prefetch a share of b's next chunk */
+            t->next_step = t->next_depth * element;
+            ahead += 8 * t->next_step;
+            if (ahead >= oxi_round_up(t->columns, nr) * t->next_depth * element) ahead = 0;
         }
     }
 }
