@@ -273,8 +273,9 @@ static bool oxi_gemm_b_lies(const oxi_gemm *g, const oxi_gemm_type *type, int32_
     return true;
 }
 
-/* Whether lines of one operand are not packed, but broadcast from where they lie: those of the one that has
- * more lines, if it is one that lies along k. *swapped: of B, which is A then. Sums are the same as of panels. */
+/* Whether lines of one operand that lie along k are not packed, but broadcast from where they are; sums are
+ * the same as of panels. *swapped: those of B, which is A then: if what is not packed for that is more than what
+ * of C is transposed. */
 static bool oxi_gemm_rows_lie(const oxi_gemm *g, const oxi_gemm_type *type, bool *swapped) {
     const int64_t each = type->k_each;
     if (!type->groups || !type->groups->rows.run_rows || g->a_dtype != type->dtype ||
@@ -283,8 +284,8 @@ static bool oxi_gemm_rows_lie(const oxi_gemm *g, const oxi_gemm_type *type, bool
         return false;
     const bool a = g->a_col == 1 && g->a_row % each == 0 && (uintptr_t)g->a % (size_t)type->element == 0;
     const bool b = g->b_row == 1 && g->b_col % each == 0 && (uintptr_t)g->b % (size_t)type->element == 0;
-    *swapped = b && (!a || g->n > g->m);
-    return a || b;
+    *swapped = b && (g->n - (a ? g->m : 0)) * g->k > g->m * g->n;
+    return a || *swapped;
 }
 
 static void oxi_gemm_swap(oxi_gemm *g) {

@@ -397,7 +397,7 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
     if (p->type.pieces) oxi_gemm_sum_again(p, &t);
     if (p->to != p->g) {
         char *turned = t.lane + p->turned_at;
-        p->kernels->transpose[2](t.rows, t.columns, t.sums, t.ld * element, turned, p->tile_m * element);
-        oxi_gemm_finish(p, turned, p->tile_m, t.n, t.m, t.columns, t.rows, t.lane);
+        p->kernels->pack_along(t.rows, t.columns, t.sums, t.ld, (int)t.rows, turned, 0);
+        oxi_gemm_finish(p, turned, t.rows, t.n, t.m, t.columns, t.rows, t.lane);
     } else if (!p->round) oxi_gemm_finish(p, t.sums, t.ld, t.m, t.n, t.rows, t.columns, t.lane);
 }
