@@ -257,7 +257,6 @@ static void oxi_gemm_rows(const oxi_gemm_plan *p, oxi_gemm_tile *t, int64_t k, i
                           const char *b) {
     const int64_t mr = p->a.width, nr = p->b.width, element = p->type.element, lanes = p->type.lanes,
                   step = p->a.line_stride / p->type.k_each;
-    char *copies = t->lane + p->copies_at;
     int64_t ahead = 0;
     for (int64_t i = 0; i < t->rows; i += mr) {
         const char *rows = a + i * step * element, *next = i + mr < t->rows ? rows + mr * step * element
@@ -266,10 +265,11 @@ static void oxi_gemm_rows(const oxi_gemm_plan *p, oxi_gemm_tile *t, int64_t k, i
         t->a_step = step;
         if (t->rows - i < mr) {
             t->a_step = depth;
-            memset(copies, 0, (size_t)(mr * depth * element));
+            rows = t->lane + p->copies_at;
+            memset(t->lane + p->copies_at, 0, (size_t)(mr * depth * element));
             for (int64_t r = 0; r < t->rows - i; r++)
-                memcpy(copies + r * depth * element, rows + r * step * element, (size_t)(depth * element));
-            rows = copies;
+                oxi_gemm_widen(p, &p->a, t->m + i + r, k, depth, true,
+                               t->lane + p->copies_at + r * depth * element);
         }
         t->next_step = step * element;
         for (int64_t j = 0; j < t->columns; j += nr) {
