@@ -350,7 +350,7 @@ static ox_status oxi_gemm_run_plan(oxi_gemm_plan *p) {
     if (shares) bytes -= x_bytes;
     char *memory = (char *)oxi_alloc(bytes), *panels = memory;
     if (shares && memory)
-        panels = oxi_shared_take(g, turned ? OXI_SHARED_PANELS_OF_B : OXI_SHARED_PANELS, x_bytes, &have);
+        panels = oxi_shared_take(g, OXI_SHARED_PANELS + turned, x_bytes, &have);
     if (panels) {
         char *rest = shares ? memory : memory + x_bytes;
         if (!x->kept) x->packed = panels;

@@ -251,52 +251,41 @@ static void oxi_gemm_panels(const oxi_gemm_plan *p, oxi_gemm_tile *t, int64_t k,
     }
 }
 
-/* The same for a kernel that takes rows of A as they lie: each meets all panels of B while it is in the first
- * cache. Rows that are fewer than the kernel takes are copied. */
-static void oxi_gemm_rows(const oxi_gemm_plan *p, oxi_gemm_tile *t, int64_t k, int64_t depth, const char *a,
-                          const char *b) {
-    const int64_t mr = p->a.width, nr = p->b.width, element = p->type.element, lanes = p->type.lanes,
-                  step = p->a.line_stride / p->type.k_each;
-    int64_t ahead = 0;
-    for (int64_t i = 0; i < t->rows; i += mr) {
-        const char *rows = a + i * step * element, *next = i + mr < t->rows ? rows + mr * step * element
-                                                         : t->next_a        ? t->next_a
-                                                                            : rows;
-        t->a_step = step;
-        if (t->rows - i < mr) {
-            t->a_step = depth;
-            rows = t->lane + p->copies_at;
-            memset(t->lane + p->copies_at, 0, (size_t)(mr * depth * element));
-            for (int64_t r = 0; r < t->rows - i; r++)
-                oxi_gemm_widen(p, &p->a, t->m + i + r, k, depth, true,
-                               t->lane + p->copies_at + r * depth * element);
+/* The same for a kernel that wants copies, or takes rows of A as they lie, which are copied only where they are
+ * fewer than it takes: a panel of A at a time, which stays in the first cache. Calls prefetch the rows behind
+ * these, and a share of b's next chunk. */
+static void oxi_gemm_panels_of_rows(const oxi_gemm_plan *p, oxi_gemm_tile *t, int64_t k, int64_t depth,
+                                    const char *a, const char *b) {
+    const int64_t mr = p->a.width, nr = p->b.width, element = p->type.element;
+    const int64_t step = p->a.line_stride / p->type.k_each, whole = oxi_round_up(t->columns, nr);
+    const bool lie = p->type.kernel->run_rows != NULL;
+    char *copies = t->lane + p->copies_at;
+    for (int64_t i = 0, ahead = 0; i < t->rows; i += mr) {
+        const char *rows = copies, *lying = a + i * step * element, *next = lying + mr * step * element;
+        const int64_t here = oxi_min_i64(t->rows - i, mr);
+        t->a_step = depth;
+        if (p->copies_lines)
+            p->type.copies_along(here, depth, oxi_gemm_at(&p->a, t->m + i, k), p->a.line_stride, copies);
+        else if (!lie) p->type.copies(depth, a + i * depth * element, copies);
+        else if (here == mr) {
+            t->a_step = step;
+            rows = lying;
+        } else {
+            memset(copies, 0, (size_t)(mr * depth * element));
+            for (int64_t r = 0; r < here; r++)
+                oxi_gemm_widen(p, &p->a, t->m + i + r, k, depth, true, copies + r * depth * element);
         }
+        if (i + mr >= t->rows) next = t->next_a;
         t->next_step = step * element;
         for (int64_t j = 0; j < t->columns; j += nr) {
-            t->vectors = oxi_parts(oxi_min_i64(t->columns - j, nr), lanes);
-            oxi_gemm_micro_tile(p, t, k, depth, rows, b + j * depth * element, i, j, next);
-            if (!t->next_b) continue;
-            next = t->next_b + ahead; /* the others prefetch a share of b's next chunk */
-            t->next_step = t->next_depth * element;
-            ahead += 8 * t->next_step;
-            if (ahead >= oxi_round_up(t->columns, nr) * t->next_depth * element) ahead = 0;
-        }
-    }
-}
-
-/* The same for a kernel that wants copies: a panel of A at a time. */
-static void oxi_gemm_panels_of_copies(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t k,
-                                      int64_t depth, const char *a, const char *b) {
-    int64_t mr = p->a.width, nr = p->b.width, element = p->type.element;
-    char *copies = t->lane + p->copies_at;
-    for (int64_t i = 0; i < t->rows; i += mr) {
-        if (p->copies_lines)
-            p->type.copies_along(oxi_min_i64(t->rows - i, mr), depth, oxi_gemm_at(&p->a, t->m + i, k),
-                                 p->a.line_stride, copies);
-        else p->type.copies(depth, a + i * depth * element, copies);
-        for (int64_t j = 0; j < t->columns; j += nr) {
             const char *b_panel = b + j * (p->g->b_at ? 1 : depth) * element;
-            oxi_gemm_micro_tile(p, t, k, depth, copies, b_panel, i, j, b_panel + depth * nr * element);
+            t->vectors = oxi_parts(oxi_min_i64(t->columns - j, nr), p->type.lanes);
+            oxi_gemm_micro_tile(p, t, k, depth, rows, b_panel, i, j,
+                                lie && next ? next : b_panel + depth * nr * element);
+            if (!t->next_b) continue;
+            next = t->next_b + ahead;
+            t->next_step = t->next_depth * element;
+            ahead = (ahead + 8 * t->next_step) % (whole * t->next_step);
         }
     }
 }
@@ -388,8 +377,8 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
             oxi_gemm_pack_columns(p, &t, p->k0 + at, depth, t.lane + p->b_at);
             b = t.lane + p->b_at;
         }
-        if (p->type.copies) oxi_gemm_panels_of_copies(p, &t, p->k0 + at, depth, a, b);
-        else if (p->type.kernel->run_rows) oxi_gemm_rows(p, &t, p->k0 + at, depth, a, b);
+        if (p->type.copies || p->type.kernel->run_rows)
+            oxi_gemm_panels_of_rows(p, &t, p->k0 + at, depth, a, b);
         else oxi_gemm_panels(p, &t, p->k0 + at, depth, a, b);
     }
     if (p->type.kernel->leave) p->type.kernel->leave();
