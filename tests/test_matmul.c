@@ -658,6 +658,50 @@ static void test_short_sums(void) {
     }
 }
 
+/* The same numbers, or NaN both. */
+static bool are_same(ox_tensor *a, ox_tensor *b) {
+    double *x = numbers_of(a), *y = numbers_of(b);
+    bool same = true;
+    for (int64_t i = 0; i < ox_numel(a); i++) same = same && (x[i] == y[i] || (isnan(x[i]) && isnan(y[i])));
+    free(x);
+    free(y);
+    return same;
+}
+
+/* Operands whose rows lie along k give the bits of those that are packed because they lie across it, or begin
+ * between two pairs; wild: with infinities and NaN. */
+static void check_lying(int64_t m, int64_t n, int64_t k, bool wild) {
+    ox_tensor *x = random_matrix(m, k, OX_BF16, 0), *w = random_matrix(n, k, OX_BF16, 0);
+    if (wild) {
+        uint16_t *in = (uint16_t *)ox_data(x), *of = (uint16_t *)ox_data(w);
+        in[(m - 1) * k] = 0x7f80;
+        of[k - 1] = 0xff80;
+        of[(n - 1) * k + k / 2] = 0x7fc0;
+    }
+    ox_tensor *x_across = ox_t(ox_contiguous(ox_t(x))), *w_across = ox_contiguous(ox_t(w));
+    ox_tensor *twice[2] = {w, w}, *behind[2] = {ox_slice(w, 1, 0, 1, 1), w};
+    ox_tensor *spaced = ox_slice(ox_cat(twice, 2, 1), 1, 0, k, 1);
+    ox_tensor *off = ox_slice(ox_cat(behind, 2, 1), 1, 1, k + 1, 1);
+    ox_tensor *bias = random_tensor(OX_SHAPE(n), OX_F32);
+    ox_tensor *packed = ox_matmul(x_across, w_across);
+    CHECK_MSG(are_same(packed, ox_matmul(x, ox_t(w))), "both %d %d %d", (int)m, (int)n, (int)k);
+    CHECK_MSG(are_same(packed, ox_matmul(x, w_across)), "x %d %d %d", (int)m, (int)n, (int)k);
+    CHECK_MSG(are_same(packed, ox_matmul(x_across, ox_t(w))), "w %d %d %d", (int)m, (int)n, (int)k);
+    CHECK_MSG(are_same(packed, ox_matmul(x, ox_t(spaced))), "spaced %d %d %d", (int)m, (int)n, (int)k);
+    CHECK_MSG(are_same(packed, ox_matmul(x, ox_t(off))), "off by one %d %d %d", (int)m, (int)n, (int)k);
+    CHECK_MSG(are_same(ox_linear(x_across, ox_t(w_across), bias), ox_linear(x, w, bias)), "bias %d %d %d",
+              (int)m, (int)n, (int)k);
+}
+
+static void test_lying(void) {
+    static const int64_t lines[] = {5, 6, 17, 49, 64, 100, 131, 400}, depths[] = {2, 66, 767, 768, 1500};
+    const int count = (int)(sizeof lines / sizeof *lines);
+    for (int i = 0; i < count * count; i++)
+        for (int d = 0; d < 5; d++) OX_SCOPE {
+            check_lying(lines[i / count], lines[i % count], depths[d], d % 2 != 0);
+        }
+}
+
 int main(void) {
     test_layouts();
     test_sizes();
@@ -679,6 +723,7 @@ int main(void) {
     if (!is_mirror()) test_threads(); /* both are the CPU's */
     if (!is_mirror()) test_prepack();
     if (!is_mirror()) test_short_sums();
+    if (!is_mirror()) test_lying();
     test_memory();
     ox_memory_stats stats = ox_memory_get_stats();
     CHECK(stats.tensors == 0 && stats.bad_releases == 0);

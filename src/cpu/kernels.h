@@ -113,8 +113,8 @@ typedef struct oxi_gemm_kernel {
                 const void *next);
     void (*run_at)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
                    const int32_t *at); /* NULL, or the same where step i of b is at b + at[i] */
-    /* NULL, or the only one: rows of a, `step` elements apart, as they lie; `vectors` of b and c. k elements of
-     * eight rows from `next` on, next_step bytes apart, are prefetched */
+    /* NULL, or the only one: rows of a, `step` elements apart, as they lie; `vectors` of b and c. k elements
+     * of eight rows from `next` on, next_step bytes apart, are prefetched */
     void (*run_rows)(int64_t k, const void *a, int64_t step, const void *b, int64_t vectors, void *c,
                      int64_t ldc, bool accumulate, const char *next, int64_t next_step);
     void (*enter)(void), (*leave)(void);

@@ -168,7 +168,8 @@ static void oxi_gemm_block(oxi_gemm_plan *p, bool have_a, bool have_b, bool alon
 static void oxi_gemm_find_kept(const oxi_gemm_plan *p, oxi_gemm_side *s, ox_storage *storage, int64_t lines) {
     oxi_panels_key key;
     oxi_prepacked *home = oxi_prepacked_of(storage);
-    if (!home || p->k == 0 || (s == &p->a && p->type.kernel->run_rows) || oxi_is_block(s->dtype) || s->windows || p->g->pairs) return;
+    if (s == &p->a && p->type.kernel->run_rows) return;
+    if (!home || p->k == 0 || oxi_is_block(s->dtype) || s->windows || p->g->pairs) return;
     key.data = s->data;
     key.dtype = s->dtype;
     key.lines = lines;
@@ -274,8 +275,8 @@ static bool oxi_gemm_b_lies(const oxi_gemm *g, const oxi_gemm_type *type, int32_
 }
 
 /* Whether lines of one operand that lie along k are not packed, but broadcast from where they are; sums are
- * the same as of panels. *swapped: those of B, which is A then: if what is not packed for that is more than what
- * of C is transposed. */
+ * the same as of panels. *swapped: those of B, which is A then: if what is not packed for that is more than
+ * what of C is transposed. */
 static bool oxi_gemm_rows_lie(const oxi_gemm *g, const oxi_gemm_type *type, bool *swapped) {
     const int64_t each = type->k_each;
     if (!type->groups || !type->groups->rows.run_rows || g->a_dtype != type->dtype ||

@@ -251,9 +251,9 @@ static void oxi_gemm_panels(const oxi_gemm_plan *p, oxi_gemm_tile *t, int64_t k,
     }
 }
 
-/* The same for a kernel that wants copies, or takes rows of A as they lie, which are copied only where they are
- * fewer than it takes: a panel of A at a time, which stays in the first cache. Calls prefetch the rows behind
- * these, and a share of b's next chunk. */
+/* The same for a kernel that wants copies, or takes rows of A as they lie, which are copied only where they
+ * are fewer than it takes: a panel of A at a time, which stays in the first cache. Calls prefetch the rows
+ * behind these, and a share of b's next chunk. */
 static void oxi_gemm_panels_of_rows(const oxi_gemm_plan *p, oxi_gemm_tile *t, int64_t k, int64_t depth,
                                     const char *a, const char *b) {
     const int64_t mr = p->a.width, nr = p->b.width, element = p->type.element;
