@@ -342,7 +342,7 @@ static void oxi_gemm_plan_sums(oxi_gemm_plan *p) {
 static ox_status oxi_gemm_run_plan(oxi_gemm_plan *p) {
     const oxi_gemm *g = p->to;
     const bool turned = g != p->g, alone = oxi_gemm_is_small(g);
-    oxi_gemm_side *x = turned ? &p->b : &p->a, *other = turned ? &p->a : &p->b; /* x: what others share */
+    oxi_gemm_side *x = turned ? &p->b : &p->a; /* what others share */
     size_t a_bytes, b_bytes;
     int64_t lanes = alone ? 1 : oxi_lanes(INT32_MAX);
     size_t bytes = oxi_gemm_place(p, &a_bytes, &b_bytes, lanes), x_bytes = turned ? b_bytes : a_bytes;
@@ -353,10 +353,12 @@ static ox_status oxi_gemm_run_plan(oxi_gemm_plan *p) {
     if (shares && memory)
         panels = oxi_shared_take(g, OXI_SHARED_PANELS + turned, x_bytes, &have);
     if (panels) {
-        char *rest = shares ? memory : memory + x_bytes;
+        p->scratch = shares ? memory : memory + x_bytes;
         if (!x->kept) x->packed = panels;
-        if (!other->kept && !g->b_at) other->packed = rest;
-        p->scratch = rest + (turned ? a_bytes : b_bytes);
+        if (!turned) {
+            if (!p->b.kept && !g->b_at) p->b.packed = p->scratch;
+            p->scratch += b_bytes;
+        }
         if (!p->direct && p->block_k < p->k) p->partial = p->scratch + (size_t)lanes * p->lane_bytes;
         oxi_gemm_fill_kept(p, alone);
         oxi_gemm_blocks(p, have && !turned, have && turned, alone);
