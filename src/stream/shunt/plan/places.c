@@ -20,6 +20,7 @@ typedef struct oxi_shunt_schedule {
     const uint8_t *keep;
     oxi_shunt_plan *plan;
     uint64_t *used; /* bytes by slot */
+    double *idle;   /* of the disk, by slot */
     int32_t *loads, *issues, *defines,
         *ends;           /* first segments of slots: loaded for it, before it; made; over */
     int32_t *segment_of; /* of items: the one that is on the device, or was last */

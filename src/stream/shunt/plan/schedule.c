@@ -66,12 +66,12 @@ static bool oxi_shunt_is_late(const oxi_shunt_schedule *s, int32_t j) {
 
 /* ---- prefetches ---------------------------------------------------------------------------------------- */
 
-/* The slot that runs at a time, where nothing waits. */
-static int32_t oxi_shunt_slot_at(const oxi_shunt_order *o, double time) {
+/* The last slot that begins by a time, of a list of such. */
+static int32_t oxi_shunt_slot_at(const oxi_shunt_order *o, const double *start, double time) {
     int32_t low = 0, high = o->slot_count - 1;
     while (low < high) {
         int32_t middle = (low + high + 1) / 2;
-        if (o->start[middle] <= time)
+        if (start[middle] <= time)
             low = middle;
         else
             high = middle - 1;
@@ -91,19 +91,45 @@ static void oxi_shunt_list_segments(oxi_shunt_schedule *s) {
     }
 }
 
-/* The slots that loads want to begin with, walking backward: as late as all that come after them allow. */
+/* For how long the disk was idle by the time a slot begins, if it did nothing but save: what the host has no
+ * room for. */
+static void oxi_shunt_find_idle(oxi_shunt_schedule *s) {
+    const oxi_shunt_order *o = s->o;
+    double busy_until = 0;
+    uint64_t host = s->p->host_room;
+    s->idle[0] = 0;
+    for (int32_t j = 0; j < o->slot_count; j++) {
+        double from = busy_until > o->start[j] ? busy_until : o->start[j];
+        s->idle[j + 1] = s->idle[j] + (o->start[j + 1] > from ? o->start[j + 1] - from : 0);
+        for (int32_t g = s->ends[j]; g >= 0; g = s->plan->segment[g].next_end) {
+            const oxi_shunt_known *k = &s->p->known[s->plan->segment[g].item];
+            if (!s->plan->segment[g].saves) continue;
+            if (k->room <= host) {
+                host -= k->room;
+                continue;
+            }
+            busy_until = (busy_until > o->start[j + 1] ? busy_until : o->start[j + 1]) + k->save[1];
+        }
+    }
+}
+
+/* The slots that loads want to begin with, walking backward: as late as all that come after them allow. Those
+ * of the disk do without the time in which it saves. */
 static void oxi_shunt_want(oxi_shunt_schedule *s) {
     const oxi_shunt_order *o = s->o;
+    const double *start[2];
     double next[2];
-    next[0] = next[1] = o->start[o->slot_count];
+    start[0] = o->start;
+    start[1] = s->idle;
+    for (int lane = 0; lane < 2; lane++) next[lane] = start[lane][o->slot_count];
     for (int32_t j = o->slot_count - 1; j >= 0; j--)
         for (int32_t g = s->loads[j]; g >= 0; g = s->plan->segment[g].next) {
             oxi_shunt_segment *one = &s->plan->segment[g];
             const oxi_shunt_known *k = &s->p->known[one->item];
             int lane = k->on_host || s->p->ring[0] > 0 ? 0 : 1; /* a ring has it by then */
             int32_t least = g > 0 && one[-1].item == one->item ? one[-1].last + 1 : 0;
-            next[lane] = (next[lane] < o->start[j] ? next[lane] : o->start[j]) - k->load[lane];
-            one->block = next[lane] > 0 ? oxi_shunt_slot_at(o, next[lane]) : 0;
+            next[lane] = (next[lane] < start[lane][j] ? next[lane] : start[lane][j]) - k->load[lane];
+            one->block = next[lane] > 0 ? oxi_shunt_slot_at(o, start[lane], next[lane]) : 0;
             if (one->block < least) one->block = least;
             if (s->packing & OXI_PACK_LATE) one->block = j;
         }
@@ -116,6 +142,7 @@ static void oxi_shunt_prefetch(oxi_shunt_schedule *s) {
     int32_t before[2] = {0, 0}, far = STEPS / (s->o->slot_count + 1);
     if (far < FAR) far = FAR;
     oxi_shunt_list_segments(s);
+    oxi_shunt_find_idle(s);
     oxi_shunt_want(s);
     for (int32_t j = 0; j < s->o->slot_count && !oxi_shunt_is_late(s, j); j++)
         for (int32_t g = s->loads[j]; g >= 0; g = s->plan->segment[g].next) {
@@ -470,6 +497,7 @@ static bool oxi_shunt_schedule_open(oxi_shunt_schedule *s) {
         s->finish_room += uses * (size_t)(oxi_shunt_tiles_of(s->p, &s->p->known[i]) - 1);
     }
     s->used = (uint64_t *)oxi_shunt_list(slots, sizeof *s->used);
+    s->idle = (double *)oxi_shunt_list(slots, sizeof *s->idle);
     s->loads = (int32_t *)oxi_shunt_list(4 * slots, sizeof *s->loads);
     s->segment_of = (int32_t *)oxi_shunt_list(2 * items, sizeof *s->segment_of);
     s->tier = (uint8_t *)oxi_shunt_list(items, 1);
@@ -478,7 +506,7 @@ static bool oxi_shunt_schedule_open(oxi_shunt_schedule *s) {
         s->finish[lane] = (double *)oxi_alloc(s->finish_room * sizeof **s->finish);
         if (!s->finish[lane]) return false;
     }
-    if (!s->used || !s->loads || !s->segment_of || !s->tier || !s->saved) return false;
+    if (!s->used || !s->idle || !s->loads || !s->segment_of || !s->tier || !s->saved) return false;
     s->block_of = s->segment_of + items;
     s->issues = s->loads + slots;
     s->defines = s->issues + slots;
@@ -503,6 +531,7 @@ static bool oxi_shunt_schedule_open(oxi_shunt_schedule *s) {
 static void oxi_shunt_schedule_close(oxi_shunt_schedule *s) {
     size_t slots = (size_t)s->o->slot_count + 1, items = (size_t)s->p->item_count;
     oxi_shunt_unlist(s->used, slots, sizeof *s->used);
+    oxi_shunt_unlist(s->idle, slots, sizeof *s->idle);
     oxi_shunt_unlist(s->loads, 4 * slots, sizeof *s->loads);
     oxi_shunt_unlist(s->segment_of, 2 * items, sizeof *s->segment_of);
     oxi_shunt_unlist(s->tier, items, 1);
