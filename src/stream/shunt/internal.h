@@ -26,6 +26,7 @@
  *     plan/rematerialize.c   which calls run a second time
  *     plan/exact.c           all orders with second runs, of small steps
  *     plan/places.c          where in the device's memory they lie, by packings
+ *     plan/reserve.c         places that are kept for large ones
  *     plan/schedule.c        prefetches walking backward, instructions on four lanes, what they take
  *     plan/plan.c            the search over all of that
  *     plan/pack.c            whose copies are compressed */
@@ -230,6 +231,7 @@ typedef struct oxi_shunt_problem {
     oxi_shunt_known *known;
     oxi_shunt_known *other;          /* with copies compressed that may be; NULL: none may */
     uint64_t capacity, host_room;
+    uint64_t largest;                /* room of an item, as the search has found it */
     uint64_t cache_room;             /* of host_room, for copies of what lies on the disk */
     uint64_t ring[2];                /* bytes on the way from the disk, and to it; 0: it is one move */
     uint64_t tile;                   /* what comes passes the ring in tiles of so many bytes */
@@ -319,6 +321,7 @@ typedef struct oxi_shunt_plan {
     int32_t crowded;                 /* of a try: the first slot in which there was no place; -1: there was */
     double most;                     /* of a try: seconds that are too many; 0: none are */
     double until;                    /* and when it ends anyway, as oxi_shunt_spent; 0: it does not */
+    bool large;                      /* of a try: an item wants more than half of memory (reserve.c) */
     int32_t recomputed;
     int64_t runs;
     int32_t moved;                   /* how often it was made again because items lie elsewhere now */

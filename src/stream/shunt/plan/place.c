@@ -9,6 +9,7 @@
  * each place given, a bit each, where there are few. */
 enum { OXI_PACK_TIGHT = 1, OXI_PACK_LATE = 2, OXI_PACK_RING = 4, OXI_PACK_APART = 8, OXI_PACK_LONG = 16 };
 enum { OXI_PACK_NEXT = 32, OXI_PACK_TURNS = 64, OXI_PACK_SIDES = 128, OXI_PACKINGS = 8 };
+enum { OXI_PACK_LOOSE = 1 << 28 }; /* loads come ahead into seven eighths of memory alone */
 enum { OXI_PACK_SIDES_AT = 8, OXI_PACK_SIDES_MOST = 20 }; /* the bits, from the first place on, and so many */
 static const int oxi_shunt_packings[OXI_PACKINGS] = {
     0, OXI_PACK_TIGHT, OXI_PACK_RING, OXI_PACK_RING | OXI_PACK_TIGHT, OXI_PACK_APART, OXI_PACK_LONG,
@@ -170,7 +171,7 @@ typedef struct oxi_shunt_min {
     int32_t *stamp;   /* slot that an item was needed in last */
     uint8_t *dirty;
     oxi_shunt_heap heap[2]; /* clean, dirty */
-    uint64_t used, most;
+    uint64_t used, most, all; /* most: what stays beside a slot, which alone may want more */
     double weight;
 } oxi_shunt_min;
 
@@ -235,11 +236,16 @@ static bool oxi_shunt_min_walk(oxi_shunt_min *m) {
             m->used += m->p->known[i].room;
             m->last[i] = o->access[k];
         }
-        while (m->used > m->most)
-            if (!oxi_shunt_min_evict(m, slot)) return false;
+        while (m->used > m->most && oxi_shunt_min_evict(m, slot)) {}
+        if (m->used > m->all) return false;
         oxi_shunt_min_after(m, slot);
     }
     return true;
+}
+
+/* Whether an item wants more than half of memory, in a step of which not all ways are tried. */
+static bool oxi_shunt_has_large(const oxi_shunt_problem *p, const oxi_shunt_order *o) {
+    return o->access_count > OXI_SHUNT_FEW && p->largest > p->capacity / 2;
 }
 
 /* Fills keep, by a capacity that leaves room for what comes early. False: that is too little, or no
@@ -256,7 +262,8 @@ static bool oxi_shunt_place(const oxi_shunt_problem *p, const oxi_shunt_order *o
     m.keep = out->keep;
     m.weight = c->dirty_weight;
     m.most = (uint64_t)(c->capacity_part * (double)left);
-    if (m.most < widest) m.most = widest;
+    if (m.most < widest && !oxi_shunt_has_large(p, o)) m.most = widest;
+    m.all = left;
     int32_t *ints = (int32_t *)oxi_alloc((2 * items + 5 * accesses + 1) * sizeof *ints);
     m.dirty = (uint8_t *)oxi_shunt_list(items, 1);
     bool placed = ints && m.dirty;

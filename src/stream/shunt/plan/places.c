@@ -20,7 +20,7 @@ typedef struct oxi_shunt_schedule {
     const uint8_t *keep;
     oxi_shunt_plan *plan;
     uint64_t *used; /* bytes by slot */
-    double *idle;   /* of the disk, by slot */
+    double *idle;   /* of the disk, by slot; NULL: no item is large */
     int32_t *loads, *issues, *defines,
         *ends;           /* first segments of slots: loaded for it, before it; made; over */
     int32_t *segment_of; /* of items: the one that is on the device, or was last */
@@ -39,6 +39,8 @@ typedef struct oxi_shunt_schedule {
     oxi_shunt_ring ring[2];          /* from the disk, to it */
     int32_t read_slot, read_segment; /* the load whose read comes next: -1, it is none of the slot's yet */
     uint64_t host_left;
+    uint64_t *kept; /* of segments: the place that is kept for it; UINT64_MAX: none. NULL: of none */
+    uint64_t *below; /* by slot: where the places begin that are kept for who comes in it (reserve.c) */
     int packing;
     int32_t taken; /* places so far: every other is at the end of memory, with OXI_PACK_TURNS */
     bool tight; /* places are those that leave the least, at the beginnings of free runs */
@@ -208,14 +210,15 @@ static bool oxi_shunt_fit_end(const oxi_shunt_schedule *s, int32_t last, uint64_
     return true;
 }
 
-/* The best of the free blocks in a list; end: the last one. */
+/* The best of the free blocks in a list that ends at `limit` at most; end: the last one. */
 static bool oxi_shunt_fit_best(const oxi_shunt_schedule *s, int bin, bool end, uint64_t room, double now,
-                               bool found, oxi_shunt_fit *best) {
+                               uint64_t limit, bool found, oxi_shunt_fit *best) {
     oxi_shunt_fit fit;
     memset(&fit, 0, sizeof fit);
     for (int32_t b = s->bin[bin]; b >= 0; b = s->block[b].next) {
         if (!end && s->tight && oxi_shunt_block_free(s, s->block[b].before)) continue; /* inside of a run */
         if (end ? !oxi_shunt_fit_end(s, b, room, &fit) : !oxi_shunt_fit_at(s, b, room, &fit)) continue;
+        if (fit.place + (end ? fit.left : 0) + room > limit) continue;
         if (fit.free_at < now) fit.free_at = now;
         if (found && (end ? fit.place < best->place : !oxi_shunt_fit_beats(s, &fit, best))) continue;
         *best = fit;
@@ -235,16 +238,61 @@ static bool oxi_shunt_takes_end(const oxi_shunt_schedule *s, const oxi_shunt_seg
            (packing & OXI_PACK_SIDES && side == 1);
 }
 
+/* A free block in two. */
+static bool oxi_shunt_block_split(oxi_shunt_schedule *s, int32_t b, uint64_t bytes) {
+    int32_t rest = oxi_shunt_block_new(s, b, s->block[b].behind);
+    if (rest < 0) return false;
+    oxi_shunt_block *one = &s->block[b], *two = &s->block[rest];
+    two->place = one->place + bytes;
+    two->bytes = one->bytes - bytes;
+    two->free_at = one->free_at;
+    memcpy(two->clock, one->clock, sizeof two->clock);
+    one->bytes = bytes;
+    oxi_shunt_block_open(s, rest);
+    return true;
+}
+
+/* The free blocks at a place, which the first of them begins with. */
+static bool oxi_shunt_fit_place(oxi_shunt_schedule *s, uint64_t place, uint64_t room, oxi_shunt_fit *fit) {
+    for (int bin = 0; bin < OXI_SHUNT_BINS; bin++)
+        for (int32_t b = s->bin[bin]; b >= 0; b = s->block[b].next) {
+            uint64_t begin = s->block[b].place;
+            if (begin > place || place - begin >= s->block[b].bytes) continue;
+            if (begin == place) return oxi_shunt_fit_at(s, b, room, fit);
+            return oxi_shunt_block_split(s, b, place - begin) &&
+                   oxi_shunt_fit_at(s, s->block[b].behind, room, fit);
+        }
+    return false;
+}
+
+static bool oxi_shunt_find_fit(const oxi_shunt_schedule *s, bool end, uint64_t room, double now,
+                               uint64_t limit, oxi_shunt_fit *best) {
+    bool found = oxi_shunt_fit_best(s, 0, end, room, now, limit, false, best);
+    for (int bin = oxi_shunt_bin_of(room); bin < OXI_SHUNT_BINS; bin++)
+        if (s->bin[bin] >= 0) found = oxi_shunt_fit_best(s, bin, end, room, now, limit, found, best);
+    return found;
+}
+
+/* Where the places begin that are kept for those who come while an item is there. */
+static uint64_t oxi_shunt_limit_of(const oxi_shunt_schedule *s, const oxi_shunt_segment *g) {
+    uint64_t limit = UINT64_MAX;
+    int32_t end = g->stays ? s->o->slot_count - 1 : g->last;
+    for (int32_t j = g->from + 1; j <= end && s->kept; j++)
+        if (s->below[j] < limit) limit = s->below[j];
+    return limit;
+}
+
 /* The place of an item from now on, and the clock that its bytes wait for. False: no memory; nowhere is
  * `crowded`, and what comes behind it may go on to see where else there is none. */
 static bool oxi_shunt_take_place(oxi_shunt_schedule *s, double now, oxi_shunt_segment *g, int32_t *clock) {
-    uint64_t room = s->p->known[g->item].room;
-    bool end = oxi_shunt_takes_end(s, g);
+    uint64_t room = s->p->known[g->item].room, kept = s->kept ? s->kept[g - s->plan->segment] : UINT64_MAX;
+    bool end = kept == UINT64_MAX && oxi_shunt_takes_end(s, g);
     oxi_shunt_fit best;
     memset(&best, 0, sizeof best);
-    bool found = oxi_shunt_fit_best(s, 0, end, room, now, false, &best);
-    for (int bin = oxi_shunt_bin_of(room); bin < OXI_SHUNT_BINS; bin++)
-        if (s->bin[bin] >= 0) found = oxi_shunt_fit_best(s, bin, end, room, now, found, &best);
+    bool found = kept < UINT64_MAX && oxi_shunt_fit_place(s, kept, room, &best);
+    uint64_t limit = found ? 0 : oxi_shunt_limit_of(s, g);
+    found = found || oxi_shunt_find_fit(s, end, room, now, limit, &best);
+    if (!found && limit < UINT64_MAX) found = oxi_shunt_find_fit(s, end, room, now, UINT64_MAX, &best);
     s->block_of[g->item] = -1;
     s->placed += room;
     s->taken++;

@@ -146,7 +146,8 @@ static bool oxi_shunt_clear_slots(oxi_shunt_search *s, int32_t behind) {
     return true;
 }
 
-/* The schedule of what is placed; where memory is in pieces that are too small, slots are cleared. */
+/* The schedule of what is placed; where memory is in pieces that are too small, less comes ahead where an
+ * item is large, and then slots are cleared. */
 static bool oxi_shunt_schedule_mended(oxi_shunt_search *s, int packing) {
     enum { MENDS = 40, MENDS_OF_LARGE = 8 };
     bool large = s->order.access_count > OXI_SHUNT_FEW;
@@ -160,7 +161,9 @@ static bool oxi_shunt_schedule_mended(oxi_shunt_search *s, int packing) {
         if (s->trial->crowded < 0 || oxi_shunt_spent(s->p) > s->end) return false;
         if (!large)
             oxi_shunt_clear_slot(s, s->trial->crowded, mend);
-        else if (!oxi_shunt_clear_slots(s, mend))
+        else if (s->trial->large && !(packing & OXI_PACK_LOOSE))
+            packing |= OXI_PACK_LOOSE;
+        else if (!oxi_shunt_clear_slots(s, packing & OXI_PACK_LOOSE ? mend - 1 : mend))
             return false;
     }
     return false;
@@ -669,8 +672,10 @@ static bool oxi_shunt_search_open(oxi_shunt_search *s, oxi_shunt_problem *p) {
     s->ranks[1] = s->rank + items;
     s->best_pins = (uint8_t *)oxi_shunt_list(items, 1);
     s->host_most = p->host_room;
-    for (int32_t i = 0; i < p->item_count; i++)
+    for (int32_t i = 0; i < p->item_count; i++) {
         if (p->known[i].had && p->known[i].on_host) s->host_most += p->known[i].room;
+        if (p->known[i].room > p->largest) p->largest = p->known[i].room;
+    }
     if (!s->trial || !s->best || !s->rank || !s->best_pins) return false;
     if (!oxi_shunt_order_open(&s->order, p) || !oxi_shunt_order_open(&s->original, p)) return false;
     s->placing.keep = (uint8_t *)oxi_shunt_list((size_t)s->order.access_count, 1);

@@ -92,12 +92,14 @@ static void oxi_shunt_list_segments(oxi_shunt_schedule *s) {
 }
 
 /* For how long the disk was idle by the time a slot begins, if it did nothing but save: what the host has no
- * room for. */
+ * room for. Where no large item has a place kept, what comes that early would fill memory with pieces. */
 static void oxi_shunt_find_idle(oxi_shunt_schedule *s) {
     const oxi_shunt_order *o = s->o;
     double busy_until = 0;
     uint64_t host = s->p->host_room;
-    s->idle[0] = 0;
+    s->plan->large = oxi_shunt_has_large(s->p, o);
+    if (s->plan->large) s->idle = (double *)oxi_shunt_list((size_t)o->slot_count + 1, sizeof *s->idle);
+    if (!s->idle) return;
     for (int32_t j = 0; j < o->slot_count; j++) {
         double from = busy_until > o->start[j] ? busy_until : o->start[j];
         s->idle[j + 1] = s->idle[j] + (o->start[j + 1] > from ? o->start[j + 1] - from : 0);
@@ -120,7 +122,7 @@ static void oxi_shunt_want(oxi_shunt_schedule *s) {
     const double *start[2];
     double next[2];
     start[0] = o->start;
-    start[1] = s->idle;
+    start[1] = s->idle ? s->idle : o->start;
     for (int lane = 0; lane < 2; lane++) next[lane] = start[lane][o->slot_count];
     for (int32_t j = o->slot_count - 1; j >= 0; j--)
         for (int32_t g = s->loads[j]; g >= 0; g = s->plan->segment[g].next) {
@@ -139,6 +141,7 @@ static void oxi_shunt_want(oxi_shunt_schedule *s) {
 static void oxi_shunt_prefetch(oxi_shunt_schedule *s) {
     enum { STEPS = 1 << 22, FAR = 512 }; /* of large steps not all is looked at */
     uint64_t room = s->p->capacity - s->plan->pinned_bytes;
+    if (s->packing & OXI_PACK_LOOSE) room -= room / 8;
     int32_t before[2] = {0, 0}, far = STEPS / (s->o->slot_count + 1);
     if (far < FAR) far = FAR;
     oxi_shunt_list_segments(s);
@@ -497,7 +500,6 @@ static bool oxi_shunt_schedule_open(oxi_shunt_schedule *s) {
         s->finish_room += uses * (size_t)(oxi_shunt_tiles_of(s->p, &s->p->known[i]) - 1);
     }
     s->used = (uint64_t *)oxi_shunt_list(slots, sizeof *s->used);
-    s->idle = (double *)oxi_shunt_list(slots, sizeof *s->idle);
     s->loads = (int32_t *)oxi_shunt_list(4 * slots, sizeof *s->loads);
     s->segment_of = (int32_t *)oxi_shunt_list(2 * items, sizeof *s->segment_of);
     s->tier = (uint8_t *)oxi_shunt_list(items, 1);
@@ -506,7 +508,7 @@ static bool oxi_shunt_schedule_open(oxi_shunt_schedule *s) {
         s->finish[lane] = (double *)oxi_alloc(s->finish_room * sizeof **s->finish);
         if (!s->finish[lane]) return false;
     }
-    if (!s->used || !s->idle || !s->loads || !s->segment_of || !s->tier || !s->saved) return false;
+    if (!s->used || !s->loads || !s->segment_of || !s->tier || !s->saved) return false;
     s->block_of = s->segment_of + items;
     s->issues = s->loads + slots;
     s->defines = s->issues + slots;
@@ -530,8 +532,9 @@ static bool oxi_shunt_schedule_open(oxi_shunt_schedule *s) {
 
 static void oxi_shunt_schedule_close(oxi_shunt_schedule *s) {
     size_t slots = (size_t)s->o->slot_count + 1, items = (size_t)s->p->item_count;
+    oxi_shunt_reserve_end(s);
     oxi_shunt_unlist(s->used, slots, sizeof *s->used);
-    oxi_shunt_unlist(s->idle, slots, sizeof *s->idle);
+    if (s->idle) oxi_shunt_unlist(s->idle, slots, sizeof *s->idle);
     oxi_shunt_unlist(s->loads, 4 * slots, sizeof *s->loads);
     oxi_shunt_unlist(s->segment_of, 2 * items, sizeof *s->segment_of);
     oxi_shunt_unlist(s->tier, items, 1);
@@ -560,6 +563,7 @@ static bool oxi_shunt_schedule_run(const oxi_shunt_problem *p, const oxi_shunt_o
     memset(o->crowded, 0, (size_t)o->slot_count);
     bool fits = oxi_shunt_schedule_open(&s) && oxi_shunt_segments(&s);
     if (fits) oxi_shunt_prefetch(&s);
+    if (fits && s.idle) oxi_shunt_reserve(&s);
     fits = fits && oxi_shunt_emit_all(&s);
     for (int lane = 0; lane < OXI_LANES; lane++)
         if (s.lane_end[lane] > plan->simulated) plan->simulated = s.lane_end[lane];
