@@ -41,6 +41,7 @@ typedef struct oxi_shunt_schedule {
     uint64_t host_left;
     uint64_t *kept; /* of segments: the place that is kept for it; UINT64_MAX: none. NULL: of none */
     uint64_t *below; /* by slot: where the places begin that are kept for who comes in it (reserve.c) */
+    uint64_t limit;  /* where a place has to end */
     int packing;
     int32_t taken; /* places so far: every other is at the end of memory, with OXI_PACK_TURNS */
     bool tight; /* places are those that leave the least, at the beginnings of free runs */
@@ -210,15 +211,15 @@ static bool oxi_shunt_fit_end(const oxi_shunt_schedule *s, int32_t last, uint64_
     return true;
 }
 
-/* The best of the free blocks in a list that ends at `limit` at most; end: the last one. */
+/* The best of the free blocks in a list that ends at the limit at most; end: the last one. */
 static bool oxi_shunt_fit_best(const oxi_shunt_schedule *s, int bin, bool end, uint64_t room, double now,
-                               uint64_t limit, bool found, oxi_shunt_fit *best) {
+                               bool found, oxi_shunt_fit *best) {
     oxi_shunt_fit fit;
     memset(&fit, 0, sizeof fit);
     for (int32_t b = s->bin[bin]; b >= 0; b = s->block[b].next) {
         if (!end && s->tight && oxi_shunt_block_free(s, s->block[b].before)) continue; /* inside of a run */
         if (end ? !oxi_shunt_fit_end(s, b, room, &fit) : !oxi_shunt_fit_at(s, b, room, &fit)) continue;
-        if (fit.place + (end ? fit.left : 0) + room > limit) continue;
+        if (s->kept && fit.place + (end ? fit.left : 0) + room > s->limit) continue;
         if (fit.free_at < now) fit.free_at = now;
         if (found && (end ? fit.place < best->place : !oxi_shunt_fit_beats(s, &fit, best))) continue;
         *best = fit;
@@ -265,19 +266,11 @@ static bool oxi_shunt_fit_place(oxi_shunt_schedule *s, uint64_t place, uint64_t 
     return false;
 }
 
-static bool oxi_shunt_find_fit(const oxi_shunt_schedule *s, bool end, uint64_t room, double now,
-                               uint64_t limit, oxi_shunt_fit *best) {
-    bool found = oxi_shunt_fit_best(s, 0, end, room, now, limit, false, best);
-    for (int bin = oxi_shunt_bin_of(room); bin < OXI_SHUNT_BINS; bin++)
-        if (s->bin[bin] >= 0) found = oxi_shunt_fit_best(s, bin, end, room, now, limit, found, best);
-    return found;
-}
-
 /* Where the places begin that are kept for those who come while an item is there. */
 static uint64_t oxi_shunt_limit_of(const oxi_shunt_schedule *s, const oxi_shunt_segment *g) {
     uint64_t limit = UINT64_MAX;
     int32_t end = g->stays ? s->o->slot_count - 1 : g->last;
-    for (int32_t j = g->from + 1; j <= end && s->kept; j++)
+    for (int32_t j = g->from + 1; j <= end; j++)
         if (s->below[j] < limit) limit = s->below[j];
     return limit;
 }
@@ -290,9 +283,12 @@ static bool oxi_shunt_take_place(oxi_shunt_schedule *s, double now, oxi_shunt_se
     oxi_shunt_fit best;
     memset(&best, 0, sizeof best);
     bool found = kept < UINT64_MAX && oxi_shunt_fit_place(s, kept, room, &best);
-    uint64_t limit = found ? 0 : oxi_shunt_limit_of(s, g);
-    found = found || oxi_shunt_find_fit(s, end, room, now, limit, &best);
-    if (!found && limit < UINT64_MAX) found = oxi_shunt_find_fit(s, end, room, now, UINT64_MAX, &best);
+    for (int anywhere = s->kept == NULL; anywhere < 2 && !found; anywhere++) {
+        s->limit = anywhere ? UINT64_MAX : oxi_shunt_limit_of(s, g);
+        found = oxi_shunt_fit_best(s, 0, end, room, now, false, &best);
+        for (int bin = oxi_shunt_bin_of(room); bin < OXI_SHUNT_BINS; bin++)
+            if (s->bin[bin] >= 0) found = oxi_shunt_fit_best(s, bin, end, room, now, found, &best);
+    }
     s->block_of[g->item] = -1;
     s->placed += room;
     s->taken++;

@@ -58,7 +58,11 @@ static void oxi_shunt_reserve(oxi_shunt_schedule *s) {
         s->kept = (uint64_t *)oxi_shunt_list(segments, sizeof *s->kept);
         s->below = (uint64_t *)oxi_shunt_list(slots, sizeof *s->below);
     }
-    if (s->kept && s->below) {
+    if (s->kept && !s->below) {
+        oxi_shunt_unlist(s->kept, segments, sizeof *s->kept);
+        s->kept = NULL;
+    }
+    if (s->kept) {
         memset(s->kept, 0xff, segments * sizeof *s->kept);
         memset(s->below, 0xff, slots * sizeof *s->below);
         for (int32_t k = 0; k < count; k++) {
@@ -73,7 +77,6 @@ static void oxi_shunt_reserve(oxi_shunt_schedule *s) {
 }
 
 static void oxi_shunt_reserve_end(oxi_shunt_schedule *s) {
-    if (!s->kept) return;
-    oxi_shunt_unlist(s->kept, (size_t)s->plan->segment_count, sizeof *s->kept);
-    oxi_shunt_unlist(s->below, (size_t)s->o->slot_count, sizeof *s->below);
+    if (s->kept) oxi_shunt_unlist(s->kept, (size_t)s->plan->segment_count, sizeof *s->kept);
+    if (s->below) oxi_shunt_unlist(s->below, (size_t)s->o->slot_count, sizeof *s->below);
 }
