@@ -215,11 +215,12 @@ static bool oxi_shunt_fit_end(const oxi_shunt_schedule *s, int32_t last, uint64_
 static bool oxi_shunt_fit_best(const oxi_shunt_schedule *s, int bin, bool end, uint64_t room, double now,
                                bool found, oxi_shunt_fit *best) {
     oxi_shunt_fit fit;
+    const uint64_t limit = s->kept ? s->limit : UINT64_MAX;
     memset(&fit, 0, sizeof fit);
     for (int32_t b = s->bin[bin]; b >= 0; b = s->block[b].next) {
         if (!end && s->tight && oxi_shunt_block_free(s, s->block[b].before)) continue; /* inside of a run */
         if (end ? !oxi_shunt_fit_end(s, b, room, &fit) : !oxi_shunt_fit_at(s, b, room, &fit)) continue;
-        if (s->kept && fit.place + (end ? fit.left : 0) + room > s->limit) continue;
+        if (fit.place + (end ? fit.left : 0) + room > limit) continue;
         if (fit.free_at < now) fit.free_at = now;
         if (found && (end ? fit.place < best->place : !oxi_shunt_fit_beats(s, &fit, best))) continue;
         *best = fit;
@@ -253,17 +254,29 @@ static bool oxi_shunt_block_split(oxi_shunt_schedule *s, int32_t b, uint64_t byt
     return true;
 }
 
-/* The free blocks at a place, which the first of them begins with. */
-static bool oxi_shunt_fit_place(oxi_shunt_schedule *s, uint64_t place, uint64_t room, oxi_shunt_fit *fit) {
+/* The free block that a place is in begins with it from now on; -1: it is somebody's. */
+static int32_t oxi_shunt_block_at(oxi_shunt_schedule *s, uint64_t place) {
     for (int bin = 0; bin < OXI_SHUNT_BINS; bin++)
         for (int32_t b = s->bin[bin]; b >= 0; b = s->block[b].next) {
             uint64_t begin = s->block[b].place;
             if (begin > place || place - begin >= s->block[b].bytes) continue;
-            if (begin == place) return oxi_shunt_fit_at(s, b, room, fit);
-            return oxi_shunt_block_split(s, b, place - begin) &&
-                   oxi_shunt_fit_at(s, s->block[b].behind, room, fit);
+            if (begin == place) return b;
+            return oxi_shunt_block_split(s, b, place - begin) ? s->block[b].behind : -1;
         }
-    return false;
+    return -1;
+}
+
+static bool oxi_shunt_fit_place(oxi_shunt_schedule *s, uint64_t place, uint64_t room, oxi_shunt_fit *fit) {
+    uint64_t bytes = 0;
+    int32_t b = oxi_shunt_block_at(s, place);
+    fit->first = b;
+    fit->place = place;
+    for (; bytes < room && oxi_shunt_block_free(s, b); b = s->block[b].behind) {
+        bytes += s->block[b].bytes;
+        fit->last = b;
+    }
+    fit->left = bytes - room;
+    return bytes >= room;
 }
 
 /* Where the places begin that are kept for those who come while an item is there. */
