@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x05a92ae2
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x8326ba15
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -1824,9 +1824,8 @@ OXI_NAME(sum_strip)(total+c,oxi_min_i64(width-c,OXI_STRIP),rows,x+c,row_stride);
 /* >>cpu/kernels/micro.inc */
 #define OXI_ROWS_OF_CPU_KERNELS_MICRO \
 OXI_INLINE void OXI_G(int64_t k,const void*a_panel,const void*b_panel,void*c_tile,int64_t ldc,\
-bool accumulate,const void*next,bool way,const int32_t*at,const char*lines,int64_t leap){\
-const OXI_G_T*a=(const OXI_G_T*)a_panel,*b=(const OXI_G_T*)b_panel;const char*soon=(const char*)next;OXI_G_T*c=(OXI_G_T*)c_tile;\
-(void)way;(void)leap;OXI_G_ROWS(OXI_G_BEGIN)\
+bool accumulate,const void*next,bool way,const int32_t*at){const OXI_G_T*a=(const OXI_G_T*)a_panel,*b=(const OXI_G_T*)b_panel;\
+const char*soon=(const char*)next;OXI_G_T*c=(OXI_G_T*)c_tile;(void)way;OXI_G_ROWS(OXI_G_BEGIN)\
 int64_t last=k<OXI_LAST_STEPS?k:OXI_LAST_STEPS;\
 for(int part=0;part<2;part++){int64_t left=part?last:k-last;\
 if(part){OXI_G_ROWS(OXI_G_SOON)}\
@@ -1834,8 +1833,7 @@ for(;left>=4;left-=4){OXI_G_STEP(0)OXI_G_STEP(1)OXI_G_STEP(2)OXI_G_STEP(3)\
 a+=4*OXI_G_A_STEP;\
 OXI_G_ALONG(4)\
 OXI_PREFETCH_FAR(soon);\
-soon+=4*OXI_PREFETCH_A_STEP;if(!lines)continue;\
-OXI_PREFETCH_FAR(lines);lines+=(soon-(const char*)next)%(16*OXI_PREFETCH_A_STEP)?leap:64 -3*leap;}\
+soon+=4*OXI_PREFETCH_A_STEP;}\
 for(;left>0;left--){OXI_G_STEP(0)\
 a+=OXI_G_A_STEP;\
 OXI_G_ALONG(1)}}\
@@ -1879,7 +1877,13 @@ best[c]=*at;place[c]=position+r;}}\
 static void OXI_EXTREME(place_merge)(oxi_partial*p,int64_t width,const oxi_partial*later){OXI_T*best=(OXI_T*)p->a;\
 const OXI_T*other=(const OXI_T*)later->a;for(int64_t c=0;c<width;c++){if(!OXI_WINS(other[c],best[c]))continue;\
 best[c]=other[c];((int64_t*)p->b)[c]=((const int64_t*)later->b)[c];}}
+#if (defined(__GNUC__) || defined(__clang__)) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
+#define OXI_ALIGNED __attribute__((aligned(64)))
+#else
+#define OXI_ALIGNED
+#endif
 #if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+#define OXI_OPTIMIZES
 #ifdef __OPTIMIZE_SIZE__
 #define OXI_ALIGNED_LOOPS
 #else
@@ -7557,11 +7561,6 @@ OXI_LIGHT_END
 /* >>cpu/kernels.h */
 #ifndef OX_CPU_KERNELS_H
 #define OX_CPU_KERNELS_H
-#if (defined(__GNUC__) || defined(__clang__)) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
-#define OXI_ALIGNED __attribute__((aligned(64)))
-#else
-#define OXI_ALIGNED
-#endif
 #if defined(__GNUC__) || defined(__clang__)
 #define OXI_PREFETCH_READ(p)__builtin_prefetch(p)
 #define OXI_PREFETCH_FAR(p)__builtin_prefetch(p,0,2)
@@ -7594,14 +7593,15 @@ typedef void(*oxi_store_kernel)(int64_t n,const void*lane,void*destination,int64
 typedef struct oxi_gemm_kernel{int mr,nr,depth,tile_k;void(*run)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,bool accumulate,
 const void*next);
 void(*run_at)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,bool accumulate,const int32_t*at);
-void(*run_lines)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,bool accumulate,const void*next,const char*lines,int64_t leap);
+void(*run_rows)(int64_t k,const void*a,int64_t step,const void*b,int64_t vectors,void*c,
+int64_t ldc,bool accumulate,const char*next,int64_t next_step);
 void(*enter)(void),(*leave)(void);}oxi_gemm_kernel;
 typedef void(*oxi_round_kernel)(int64_t rows,const float*from,int64_t ld,uint16_t*to,int64_t to_ld);
 typedef void(*oxi_pack_kernel)(int64_t lines,int64_t k,const void*source,int64_t stride,int width,void*panels,int64_t panel_stride);
 typedef void(*oxi_copies_kernel)(int64_t lines,int64_t k,const void*source,int64_t stride,void*copies);typedef struct oxi_packs{
-oxi_pack_kernel across,along;}oxi_packs;struct oxi_code_panel;enum{OXI_PICKED=16};typedef struct oxi_gemm_groups{oxi_gemm_kernel kernel;
-oxi_pack_kernel interleave;oxi_packs pack_a;void(*pick)(int64_t n,const char*rows,int64_t apart,const int16_t*at,int count,int reach,
-char*to);
+oxi_pack_kernel across,along;}oxi_packs;struct oxi_code_panel;enum{OXI_PICKED=16};typedef struct oxi_gemm_groups{
+oxi_gemm_kernel kernel,rows;oxi_pack_kernel interleave;oxi_packs pack_a;
+void(*pick)(int64_t n,const char*rows,int64_t apart,const int16_t*at,int count,int reach,char*to);
 void(*round)(int64_t n,const float*x,uint16_t*out);void(*of_codes)(int64_t n,int group,const struct oxi_code_panel*codes,void*panel);
 }oxi_gemm_groups;typedef struct oxi_gemm_pieces{oxi_gemm_kernel kernel;oxi_packs pack_a,pack_b;}oxi_gemm_pieces;
 typedef struct oxi_winograd_kernels{void(*image)(const float*d,int64_t row,float*v,int64_t point);
@@ -8257,7 +8257,7 @@ OXI_STRAIGHT_END
 #else
 #define OXI_ROUND_EACH
 #endif
-#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+#ifdef OXI_OPTIMIZES
 #pragma GCC push_options
 #pragma GCC optimize("fp-contract=off")
 #endif
@@ -8478,7 +8478,7 @@ OXI_EACH_QUANTIZED_TYPE(OXI_X)
 }
 #undef OXI_EACH_QUANTIZED_TYPE
 #undef OXI_ROUND_EACH
-#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+#ifdef OXI_OPTIMIZES
 #pragma GCC pop_options
 #endif
 /* >>cpu/product/blocks_iq.c */
@@ -14175,18 +14175,18 @@ bool outside;}oxi_window_run;
 static ox_status oxi_block_product(const oxi_gemm*g);
 static int oxi_codes_group(ox_dtype dtype);enum{OXI_GEMM_PIECE=256,OXI_GEMM_STAGE=32768,OXI_GEMM_STAGE_LINES=512,OXI_GEMM_SLAB=16384,
 OXI_GEMM_STAGE_DEPTH=16,OXI_GEMM_TILE=256,OXI_GEMM_TILE_GROUPS=512,OXI_GEMM_BLOCKS_AHEAD=16,OXI_GEMM_ALONE=1<<19,OXI_GEMM_SHORT=1<<22,
-OXI_GEMM_LIES=4096,OXI_GEMM_LIES_ROWS=12,OXI_GEMM_LINES=4,OXI_GEMM_FEW_STEPS=32,OXI_GEMM_TASK=4<<20,OXI_GEMM_PACKED=32<<20};
-typedef enum oxi_shared_form{OXI_SHARED_PANELS=1,OXI_SHARED_ROWS,OXI_SHARED_ROWS_BY_RATIOS,OXI_SHARED_CODES,OXI_SHARED_CODES_BY_RATIOS
-}oxi_shared_form;
+OXI_GEMM_LIES=4096,OXI_GEMM_LIES_ROWS=12,OXI_GEMM_FEW_STEPS=32,OXI_GEMM_TASK=4<<20,OXI_GEMM_PACKED=32<<20};
+typedef enum oxi_shared_form{OXI_SHARED_PANELS=1,OXI_SHARED_PANELS_OF_B,OXI_SHARED_ROWS,OXI_SHARED_ROWS_BY_RATIOS,OXI_SHARED_CODES,
+OXI_SHARED_CODES_BY_RATIOS}oxi_shared_form;
 typedef struct oxi_gemm_type{oxi_lane lane;ox_dtype dtype;ox_dtype sums;int element;int k_each;const oxi_gemm_kernel*kernel;
 const oxi_gemm_groups*groups;bool pieces;oxi_packs pack_a,pack_b;void(*copies)(int64_t k,const void*a,void*out);
 oxi_copies_kernel copies_along;int lanes;}oxi_gemm_type;typedef struct oxi_gemm_side{const char*data;ox_dtype dtype;
 int64_t line_stride,k_stride;int64_t k;int width;oxi_packs pack;const oxi_windows*windows;
 bool by_taps;char*packed;int64_t all_lines;oxi_panels*kept;bool filled;}oxi_gemm_side;typedef struct oxi_gemm_plan{const oxi_gemm*g;
-const oxi_kernels*kernels;oxi_gemm_type type;oxi_gemm_side a,b;int64_t k;int64_t depth;int64_t each;int64_t block_m,block_n,block_k;
-int64_t tile_m,tile_n;int64_t sums_ld,partial_ld;bool direct;oxi_round_kernel round;bool streams;char*partial;bool own_a,own_b;
-bool own_b_whole;bool copies_lines;bool packs_a,packs_b;char*scratch;size_t slab_at,edge_at,copies_at,a_at,b_at,sums_at,lane_bytes;
-int64_t m0,n0,k0,rows,columns,ks;int64_t a_tasks;}oxi_gemm_plan;
+const oxi_gemm*to;const oxi_kernels*kernels;oxi_gemm_type type;oxi_gemm_side a,b;int64_t k;int64_t depth;int64_t each;
+int64_t block_m,block_n,block_k;int64_t tile_m,tile_n;int64_t sums_ld,partial_ld;bool direct;oxi_round_kernel round;bool streams;
+char*partial;bool own_a,own_b;bool own_b_whole;bool copies_lines;bool packs_a,packs_b;char*scratch;
+size_t slab_at,edge_at,copies_at,a_at,b_at,sums_at,turned_at,lane_bytes;int64_t m0,n0,k0,rows,columns,ks;int64_t a_tasks;}oxi_gemm_plan;
 #endif
 /* >>cpu/windows/windows.c */
 static inline void oxi_copy_line(char*to,const char*from,int64_t bytes){if(bytes>=16){
@@ -14521,7 +14521,7 @@ if(run->step==1)memcpy(to,from,(size_t)run->count*sizeof*to);
 else
 for(int64_t i=0;i<run->count;i++)to[i*run->step]=from[i];}
 static void oxi_gemm_store_places(const oxi_gemm_plan*p,const char*sums,int64_t ld,int64_t m,int64_t n,
-int64_t rows,int64_t columns,char*stage){const oxi_gemm*g=p->g;
+int64_t rows,int64_t columns,char*stage){const oxi_gemm*g=p->to;
 oxi_store_kernel store=p->kernels->store[g->c_dtype][p->type.lane];bool narrow=oxi_info(g->c_dtype)->block_bytes==2;
 oxi_window_run runs[OXI_GEMM_TILE];
 for(int64_t done=0,at;done<columns;done=at){int count=0;
@@ -14534,7 +14534,7 @@ if(runs[r].outside)run=NULL;
 else if(narrow)oxi_gemm_place_run(&runs[r],rounded,(uint16_t*)(void*)run);
 else store(runs[r].count,row,run,runs[r].step);
 row+=runs[r].count*p->type.element;rounded+=runs[r].count;}}}}
-static void oxi_gemm_store(const oxi_gemm_plan*p,int64_t columns,const char*row,char*to,char*stage){const oxi_gemm*g=p->g;
+static void oxi_gemm_store(const oxi_gemm_plan*p,int64_t columns,const char*row,char*to,char*stage){const oxi_gemm*g=p->to;
 int64_t each=oxi_info(g->c_dtype)->block_bytes,bytes=columns*each;for(int64_t at=0;!p->streams&&g->c_col==1&&at<bytes;at+=64)
 OXI_PREFETCH_FAR(to+2*g->c_row*each+at);
 oxi_store_kernel store=p->kernels->store[g->c_dtype][p->type.lane];store(columns,row,p->streams?stage:to,p->streams?1:g->c_col);
@@ -14545,22 +14545,22 @@ memcpy(&sum,row+j*4,4);if(g->c_dtype==OX_I8)
 else
 memcpy(to+j*g->c_col*4,&sum,4);}}
 static void oxi_gemm_finish(const oxi_gemm_plan*p,char*sums,int64_t ld,int64_t m,int64_t n,int64_t rows,int64_t columns,char*stage){
-const oxi_gemm*g=p->g;bool plain=oxi_gemm_is_plain(g);if(plain&&p->direct)return;
+const oxi_gemm*g=p->to;bool plain=oxi_gemm_is_plain(g);if(plain&&p->direct)return;
 for(int64_t i=0;i<rows;i++){char*row=sums+i*ld*p->type.element,*to=oxi_gemm_c(g,m+i,n);
 if(p->type.sums==OX_I32){oxi_gemm_store_ints(g,columns,row,to);
 continue;}
 if(!plain)oxi_gemm_epilogue(g,p->kernels,p->type.lane,m+i,n,columns,true,row,stage);
 if(!p->direct&&!g->c_places)oxi_gemm_store(p,columns,row,to,stage);}
 if(g->c_places)oxi_gemm_store_places(p,sums,ld,m,n,rows,columns,stage);}
-typedef struct oxi_gemm_tile{int64_t m,n,rows,columns;char*sums;int64_t ld;bool rounds;const char*next_a,*next_b;const char*lines;
-int64_t next_depth;char*lane;}oxi_gemm_tile;
+typedef struct oxi_gemm_tile{int64_t m,n,rows,columns;char*sums;int64_t ld;bool rounds;const char*next_a,*next_b;
+int64_t a_step,next_step;int64_t vectors;int64_t next_depth;char*lane;}oxi_gemm_tile;
 static void oxi_gemm_multiply(const oxi_gemm_plan*p,const oxi_gemm_tile*t,int64_t k,int64_t depth,
 const char*a,const char*b,char*c,int64_t ld,const char*next){const oxi_gemm_kernel*kernel=p->type.kernel;
 const int64_t a_step=kernel->mr*(p->type.copies?p->type.lanes:1)*p->type.element,b_step=kernel->nr*p->type.element;for(;;){
 const int64_t steps=oxi_min_i64(depth,p->each);const bool onto=k>0||p->g->onto;
 if(p->g->b_at)kernel->run_at(steps,a,b,c,ld,onto,p->g->b_at+k);
-else if(t->lines)
-kernel->run_lines(steps,a,b,c,ld,onto,next,t->lines,oxi_signed_bytes(p->b.dtype,p->b.line_stride));
+else if(kernel->run_rows)
+kernel->run_rows(steps,a,t->a_step,b,t->vectors,c,ld,onto,next,t->next_step);
 else kernel->run(steps,a,b,c,ld,onto,next);
 if((depth-=steps)<=0)return;
 k+=steps;a+=steps*a_step;if(!p->g->b_at)b+=steps*b_step;
@@ -14579,7 +14579,7 @@ int64_t rows=oxi_min_i64(t->rows-i,kernel->mr),columns=oxi_min_i64(t->columns-j,
 char*to=t->sums?t->sums+(i*ld+j)*p->type.element:t->lane+p->edge_at;
 uint16_t*c=t->rounds?(uint16_t*)(void*)oxi_gemm_c(p->g,t->m+i,t->n+j):NULL;
 for(int64_t r=0;c&&r<rows;r++)OXI_PREFETCH_FAR(c+r*p->g->c_row);
-if(!t->sums||(rows==kernel->mr&&columns==kernel->nr))
+const bool own=!p->direct&&!p->partial;if(own||(rows==kernel->mr&&columns==kernel->nr))
 oxi_gemm_multiply(p,t,k,depth,a,b,to,ld,next);
 else oxi_gemm_edge(p,t,k,depth,a,b,to,ld,rows,columns,next);
 if(c&&columns==kernel->nr)p->round(rows,(const float*)(void*)to,ld,c,p->g->c_row);
@@ -14587,12 +14587,6 @@ else if(c)oxi_gemm_finish(p,to,ld,t->m+i,t->n+j,rows,columns,t->lane);}
 static void oxi_gemm_pack_columns(const oxi_gemm_plan*p,const oxi_gemm_tile*t,int64_t k,int64_t depth,char*own){
 int64_t group=OXI_GEMM_STAGE_LINES/p->b.width*p->b.width;for(int64_t j=0;j<t->columns;j+=group)
 oxi_gemm_pack(p,&p->b,t->n+j,oxi_min_i64(t->columns-j,group),k,depth,own+j*depth*p->type.element,t->lane);}
-static const char*oxi_gemm_lines(const oxi_gemm_plan*p,const oxi_gemm_tile*t,int64_t k,int64_t depth,int64_t j,int64_t call){
-if(!p->type.kernel->run_lines||p->b.k_stride!=1||p->b.dtype!=p->type.dtype||p->b.windows||(call+1)*OXI_GEMM_LINES>p->b.width)
-return NULL;
-j+=p->b.width;if(j>=t->columns){j=0;
-k+=depth;}
-j+=call*OXI_GEMM_LINES;return j<t->columns&&k<p->k?oxi_gemm_at(&p->b,t->n+j,k*p->type.k_each):NULL;}
 static void oxi_gemm_panels(const oxi_gemm_plan*p,oxi_gemm_tile*t,int64_t k,int64_t depth,const char*a,const char*b){
 int64_t mr=p->a.width,nr=p->b.width,a_bytes=depth*mr*p->type.element;
 int64_t b_bytes=depth*nr*p->type.element,each=depth*OXI_PREFETCH_A_STEP;
@@ -14605,14 +14599,25 @@ if(!b)oxi_gemm_pack(p,&p->b,t->n+j,oxi_min_i64(t->columns-j,nr),k,depth,own,t->l
 for(int64_t i=0,call=0;i<t->rows;i+=mr,call++,a_panel+=a_bytes){const char*next=a_panel;
 if(call<b_calls&&b_next){next=b_next+call*each;}else if(call<b_calls+a_calls&&t->next_a&&a_fetched<ahead){next=t->next_a+a_fetched;
 a_fetched+=each;}
-t->lines=b?NULL:oxi_gemm_lines(p,t,k,depth,j,call);oxi_gemm_micro_tile(p,t,k,depth,a_panel,b_panel,i,j,next);}}}
-static void oxi_gemm_panels_of_copies(const oxi_gemm_plan*p,const oxi_gemm_tile*t,int64_t k,int64_t depth,const char*a,const char*b){
-int64_t mr=p->a.width,nr=p->b.width,element=p->type.element;char*copies=t->lane+p->copies_at;for(int64_t i=0;i<t->rows;i+=mr){
+oxi_gemm_micro_tile(p,t,k,depth,a_panel,b_panel,i,j,next);}}}
+static void oxi_gemm_panels_of_rows(const oxi_gemm_plan*p,oxi_gemm_tile*t,int64_t k,int64_t depth,const char*a,const char*b){
+const int64_t mr=p->a.width,nr=p->b.width,element=p->type.element;
+const int64_t step=p->a.line_stride/p->type.k_each,whole=oxi_round_up(t->columns,nr);const bool lie=p->type.kernel->run_rows!=NULL;
+char*copies=t->lane+p->copies_at;for(int64_t i=0,ahead=0;i<t->rows;i+=mr){
+const char*rows=copies,*lying=a+i*step*element,*next=lying+mr*step*element;const int64_t here=oxi_min_i64(t->rows-i,mr);t->a_step=depth;
 if(p->copies_lines)
-p->type.copies_along(oxi_min_i64(t->rows-i,mr),depth,oxi_gemm_at(&p->a,t->m+i,k),p->a.line_stride,copies);
-else p->type.copies(depth,a+i*depth*element,copies);
-for(int64_t j=0;j<t->columns;j+=nr){const char*b_panel=b+j*(p->g->b_at?1:depth)*element;
-oxi_gemm_micro_tile(p,t,k,depth,copies,b_panel,i,j,b_panel+depth*nr*element);}}}
+p->type.copies_along(here,depth,oxi_gemm_at(&p->a,t->m+i,k),p->a.line_stride,copies);
+else if(!lie)p->type.copies(depth,a+i*depth*element,copies);
+else if(here==mr){t->a_step=step;
+rows=lying;}else{memset(copies,0,(size_t)(mr*depth*element));
+for(int64_t r=0;r<here;r++)
+oxi_gemm_widen(p,&p->a,t->m+i+r,k,depth,true,copies+r*depth*element);}
+if(i+mr>=t->rows)next=t->next_a;
+t->next_step=step*element;for(int64_t j=0;j<t->columns;j+=nr){const char*b_panel=b+j*(p->g->b_at?1:depth)*element;
+t->vectors=oxi_parts(oxi_min_i64(t->columns-j,nr),p->type.lanes);oxi_gemm_micro_tile(p,t,k,depth,rows,b_panel,i,j,
+lie&&next?next:b_panel+depth*nr*element);
+if(!t->next_b)continue;
+next=t->next_b+ahead;t->next_step=t->next_depth*element;ahead=(ahead+8*t->next_step)%(whole*t->next_step);}}}
 static void oxi_gemm_sum_again(const oxi_gemm_plan*p,const oxi_gemm_tile*t){const oxi_kernels*kernels=p->kernels;
 float*line=(float*)(void*)t->lane,*sums=line+t->columns,numbers[OXI_GEMM_PIECE];for(int64_t i=0;i<t->rows;i++){
 float*row=(float*)(void*)t->sums+i*t->ld;double sum=kernels->row_sum(t->columns,row,false);
@@ -14624,6 +14629,8 @@ oxi_gemm_widen(p,&p->b,t->n,k,t->columns,false,line);kernels->axpy_f32(t->column
 for(int64_t j=0;j<t->columns;j++)
 if(row[j]-row[j]!=0)row[j]=sums[j];}}
 static const char*oxi_gemm_panels_at(const oxi_gemm_plan*p,const oxi_gemm_side*s,int64_t at,int64_t k,int64_t depth){bool is_a=s==&p->a;
+if(is_a&&p->type.kernel->run_rows)
+return oxi_gemm_at(s,p->m0+at,(p->k0+k)*p->type.k_each);
 int64_t lines=oxi_round_up(is_a?p->rows:p->columns,s->width);if(s->all_lines){k+=p->k0;
 at+=is_a?p->m0:p->n0;lines=s->all_lines;}
 if(!is_a&&p->g->b_at)return s->packed+at*p->type.element;
@@ -14639,7 +14646,7 @@ static void oxi_gemm_tile_task(void*arg,int64_t index,int lane){const oxi_gemm_p
 int64_t down=oxi_parts(p->rows,p->tile_m),element=p->type.element;
 int64_t i=index%down*p->tile_m,j=index/down*p->tile_n;
 oxi_gemm_tile t;t.m=p->m0+i;t.n=p->n0+j;t.rows=oxi_min_i64(p->rows-i,p->tile_m);t.columns=oxi_min_i64(p->columns-j,p->tile_n);
-t.lane=p->scratch+(size_t)lane*p->lane_bytes;t.lines=NULL;t.sums=oxi_gemm_sums_at_once(p)?NULL:p->direct?oxi_gemm_c(p->g,t.m,t.n)
+t.lane=p->scratch+(size_t)lane*p->lane_bytes;t.sums=oxi_gemm_sums_at_once(p)?NULL:p->direct?oxi_gemm_c(p->g,t.m,t.n)
 :p->partial?p->partial+(i*p->partial_ld+j)*element:t.lane+p->sums_at;
 t.ld=p->direct?p->g->c_row:p->partial?p->partial_ld:p->sums_ld;for(int64_t r=0;p->k==0&&!p->g->onto&&r<t.rows;r++)
 memset(t.sums+r*t.ld*element,0,(size_t)(t.columns*element));
@@ -14650,12 +14657,16 @@ const char*b=p->own_b?NULL:oxi_gemm_panels_at(p,&p->b,j,at,depth);if(p->own_a&&!
 oxi_gemm_pack(p,&p->a,t.m,t.rows,p->k0+at,depth,t.lane+p->a_at,t.lane);
 t.rounds=p->round&&p->k0+at+depth==p->k;oxi_gemm_find_next(p,&t,i,j,at);if(p->own_b&&p->own_b_whole){
 oxi_gemm_pack_columns(p,&t,p->k0+at,depth,t.lane+p->b_at);b=t.lane+p->b_at;}
-if(p->type.copies)oxi_gemm_panels_of_copies(p,&t,p->k0+at,depth,a,b);
+if(p->type.copies||p->type.kernel->run_rows)
+oxi_gemm_panels_of_rows(p,&t,p->k0+at,depth,a,b);
 else oxi_gemm_panels(p,&t,p->k0+at,depth,a,b);}
 if(p->type.kernel->leave)p->type.kernel->leave();
 if(p->k0+p->ks<p->k)return;
 if(p->type.pieces)oxi_gemm_sum_again(p,&t);
-if(!p->round)oxi_gemm_finish(p,t.sums,t.ld,t.m,t.n,t.rows,t.columns,t.lane);}
+if(p->to!=p->g){char*turned=t.lane+p->turned_at;
+p->kernels->pack_along(t.rows,t.columns,t.sums,t.ld,(int)t.rows,turned,0);
+oxi_gemm_finish(p,turned,t.rows,t.n,t.m,t.columns,t.rows,t.lane);
+}else if(!p->round)oxi_gemm_finish(p,t.sums,t.ld,t.m,t.n,t.rows,t.columns,t.lane);}
 /* >>cpu/product/gemm_thin.c */
 enum{OXI_THIN_LINES=4,OXI_THIN_BYTES=131072,OXI_THIN_PIECE=OXI_ATTENTION_DEPTH,OXI_THIN_SHORT=128,OXI_THIN_BESIDE=8,OXI_THIN_STREAMS=4,
 OXI_SHARE_BYTES=1<<20,OXI_SHARE_LEAST=16384};
@@ -14765,9 +14776,11 @@ if(tiles>=(large?8:4)*lanes)break;
 bool lower=p->tile_m>4*mr&&!whole_m,narrower=p->tile_n>(whole_m?1:2)*nr;if(!lower&&!narrower)break;
 lower=lower&&(spans||p->tile_m>=p->tile_n||!narrower);if(lower)p->tile_m=oxi_round_up(p->tile_m/2,mr);
 else p->tile_n=oxi_round_up(p->tile_n/2,nr);}
-p->own_a=n<=p->tile_n&&!p->a.all_lines;p->own_b=m<=p->tile_m&&!p->b.all_lines;p->own_b_whole=p->type.copies||p->b.windows;
-p->packs_a=!p->own_a&&!p->a.all_lines;p->packs_b=!p->own_b&&!p->b.all_lines;bool stay=p->a.dtype!=OX_F32||p->tile_n*p->depth<=cache/2;
-p->copies_lines=p->own_a&&p->type.copies_along&&p->a.k_stride==1&&stay&&!p->a.windows;}
+const bool lie=p->type.kernel->run_rows!=NULL;p->own_a=n<=p->tile_n&&!p->a.all_lines&&!lie;p->own_b=m<=p->tile_m&&!p->b.all_lines;
+p->own_b_whole=p->type.copies||lie||p->b.windows;
+p->packs_a=!p->own_a&&!p->a.all_lines&&!lie;p->packs_b=!p->own_b&&!p->b.all_lines;
+bool stay=p->a.dtype!=OX_F32||p->tile_n*p->depth<=cache/2;p->copies_lines=p->own_a&&p->type.copies_along&&p->a.k_stride==1&&stay&&
+!p->a.windows;}
 static void oxi_gemm_size_blocks(oxi_gemm_plan*p){int64_t mr=p->type.kernel->mr,nr=p->type.kernel->nr,m=p->g->m,n=p->g->n;
 int64_t room=OXI_GEMM_PACKED/p->type.element*(p->type.kernel->tile_k?2:1);int64_t lines=(p->packs_a?m:0)+(p->packs_b?n:0);p->block_m=m;
 p->block_n=n;p->block_k=p->k;if(p->k==0||(lines<=8192&&lines*p->k<=room))return;
@@ -14815,7 +14828,8 @@ static void oxi_gemm_block(oxi_gemm_plan*p,bool have_a,bool have_b,bool alone){
 oxi_gemm_pack_block(p,p->packs_a&&!have_a,p->packs_b&&!have_b,alone);
 oxi_gemm_region(p,oxi_parts(p->rows,p->tile_m)*oxi_parts(p->columns,p->tile_n),oxi_gemm_tile_task,alone);}
 static void oxi_gemm_find_kept(const oxi_gemm_plan*p,oxi_gemm_side*s,ox_storage*storage,int64_t lines){oxi_panels_key key;
-oxi_prepacked*home=oxi_prepacked_of(storage);if(!home||p->k==0||oxi_is_block(s->dtype)||s->windows||p->g->pairs)return;
+oxi_prepacked*home=oxi_prepacked_of(storage);if(s==&p->a&&p->type.kernel->run_rows)return;
+if(!home||p->k==0||oxi_is_block(s->dtype)||s->windows||p->g->pairs)return;
 key.data=s->data;key.dtype=s->dtype;key.lines=lines;key.k=s->k;key.line_stride=s->line_stride;key.k_stride=s->k_stride;
 key.pack=s->pack.along;key.width=s->width;key.element=p->type.element;key.depth=p->depth;key.version=oxi_atomic_load(&storage->version);
 lines=oxi_round_up(lines,s->width);s->kept=oxi_panels_find(home,&key);s->filled=s->kept!=NULL;
@@ -14826,8 +14840,8 @@ static void oxi_gemm_fill_kept(oxi_gemm_plan*p,bool alone){bool a=p->a.kept&&!p-
 p->rows=p->g->m;p->columns=p->g->n;p->ks=p->k;if(a||b)oxi_gemm_pack_block(p,a,b,alone);
 if(a)oxi_panels_keep(oxi_prepacked_of(p->g->a_storage),p->a.kept);
 if(b)oxi_panels_keep(oxi_prepacked_of(p->g->b_storage),p->b.kept);}
-static void oxi_gemm_blocks(oxi_gemm_plan*p,bool have_a,bool alone){const oxi_gemm*g=p->g;
-int64_t packed_m0=have_a?0:-1,packed_n0=-1,packed_k0=0;for(p->n0=0;p->n0<g->n;p->n0+=p->block_n)
+static void oxi_gemm_blocks(oxi_gemm_plan*p,bool have_a,bool have_b,bool alone){const oxi_gemm*g=p->g;
+int64_t packed_m0=have_a?0:-1,packed_n0=have_b?0:-1,packed_k0=0;for(p->n0=0;p->n0<g->n;p->n0+=p->block_n)
 for(p->m0=0;p->m0<g->m;p->m0+=p->block_m){p->rows=oxi_min_i64(p->block_m,g->m-p->m0);
 p->columns=oxi_min_i64(p->block_n,g->n-p->n0);p->k0=0;do{p->ks=oxi_min_i64(p->block_k,p->k-p->k0);
 bool same_k=packed_k0==p->k0;oxi_gemm_block(p,same_k&&packed_m0==p->m0,same_k&&packed_n0==p->n0,alone);packed_m0=p->m0;packed_n0=p->n0;
@@ -14842,11 +14856,14 @@ size_t b_lines=p->packs_b?(size_t)oxi_round_up(p->block_n,p->b.width):0;*a_bytes
 *b_bytes=oxi_align_up(b_lines*shared_k*element);p->slab_at=OXI_GEMM_STAGE;
 p->edge_at=p->slab_at+(p->a.windows||p->b.windows||p->g->pairs?OXI_GEMM_SLAB:0);
 p->copies_at=p->edge_at+oxi_align_up(mr*nr*element);size_t copies=mr*(size_t)p->type.lanes*((depth+7)/8*8)*element;
-p->a_at=p->copies_at+(p->type.copies?oxi_align_up(copies):0);size_t own_a=p->own_a&&!p->copies_lines?(size_t)p->tile_m*depth*element:0;
+if(p->type.kernel->run_rows)copies=mr*depth*element;
+else if(!p->type.copies)copies=0;
+p->a_at=p->copies_at+oxi_align_up(copies);size_t own_a=p->own_a&&!p->copies_lines?(size_t)p->tile_m*depth*element:0;
 p->b_at=p->a_at+oxi_align_up(own_a);p->sums_at=p->b_at+(p->own_b?oxi_align_up((p->own_b_whole?(size_t)p->tile_n:nr)*depth*element):0);
 p->lane_bytes=p->sums_at;p->sums_ld=oxi_gemm_spaced(p,p->tile_n);p->partial_ld=oxi_gemm_spaced(p,p->block_n);
 if(!p->direct&&!oxi_gemm_sums_at_once(p)&&!parts)
 p->lane_bytes+=oxi_align_up((size_t)p->tile_m*(size_t)p->sums_ld*element);
+p->turned_at=p->lane_bytes;if(p->to!=p->g)p->lane_bytes+=oxi_align_up((size_t)(p->tile_m*p->tile_n)*element);
 size_t partial=p->direct||!parts?0:(size_t)p->block_m*(size_t)p->partial_ld*element;
 return*a_bytes+*b_bytes+(size_t)lanes*p->lane_bytes+partial;}
 static bool oxi_gemm_b_lies(const oxi_gemm*g,const oxi_gemm_type*type,int32_t*at){const oxi_gemm_kernel*kernel=type->kernel;
@@ -14857,6 +14874,15 @@ g->b_col!=1||g->b_row<0||g->b_row>OXI_GEMM_LIES||g->b_row*g->k>OXI_GEMM_LIES)
 return false;
 for(int64_t i=0;i<g->k;i++)at[i]=(int32_t)(i*g->b_row);
 return true;}
+static bool oxi_gemm_rows_lie(const oxi_gemm*g,const oxi_gemm_type*type,bool*swapped){const int64_t each=type->k_each;
+if(!type->groups||!type->groups->rows.run_rows||g->a_dtype!=type->dtype||
+g->b_dtype!=type->dtype||g->k%each!=0||g->k==0||g->a_windows||g->b_windows||g->c_places||g->b_at||g->pairs||g->onto)
+return false;
+const bool a=g->a_col==1&&g->a_row%each==0&&(uintptr_t)g->a%(size_t)type->element==0;
+const bool b=g->b_row==1&&g->b_col%each==0&&(uintptr_t)g->b%(size_t)type->element==0;*swapped=b&&(g->n-(a?g->m:0))*g->k>g->m*g->n;
+return a||*swapped;}
+static void oxi_gemm_swap(oxi_gemm*g){const oxi_gemm to=*g;g->m=to.n;g->n=to.m;g->a=to.b;g->b=to.a;g->a_row=to.b_col;g->a_col=to.b_row;
+g->b_row=to.a_col;g->b_col=to.a_row;g->a_storage=to.b_storage;g->b_storage=to.a_storage;}
 static void oxi_gemm_steps(oxi_gemm_plan*p){const oxi_gemm*g=p->g;
 const int64_t tile_k=p->type.kernel->tile_k,piece=OXI_GEMM_PIECE/p->type.k_each;p->k=p->type.pieces?oxi_round_up(g->k,tile_k)
 :g->pairs?oxi_parts(g->k,2*g->pairs)*g->pairs:oxi_parts(g->k,p->type.k_each);
@@ -14866,27 +14892,37 @@ else if(p->k>0){p->depth=oxi_parts(p->k,oxi_parts(p->k,p->depth));
 if(tile_k||p->depth<p->k)p->depth=oxi_round_up(p->depth,tile_k?tile_k:16);}
 p->each=p->depth;if(g->way==OXI_WAY_SHORT_SUMS&&p->type.dtype==OX_F32&&p->depth>OXI_GEMM_FEW_STEPS)
 p->each=oxi_parts(p->depth,128)*16;}
-static ox_status oxi_gemm_packed(const oxi_gemm*g){oxi_gemm_plan p;oxi_gemm lies=*g;int32_t at[OXI_GEMM_LIES/8];size_t a_bytes,b_bytes;
-memset(&p,0,sizeof p);p.g=&lies;p.kernels=oxi_cpu_kernels();ox_status status=oxi_gemm_type_of(g,p.kernels,&p.type);
+static void oxi_gemm_plan_sums(oxi_gemm_plan*p){const oxi_gemm*g=p->to;
+const int64_t tile_k=p->type.kernel->tile_k,c_bytes=oxi_info(g->c_dtype)->block_bytes;
+const bool turned=p->to!=p->g,beside=g->c_col==1&&!g->c_places;
+p->direct=!turned&&g->c_dtype==p->type.sums&&beside&&!g->addend&&!g->c_rows&&!(tile_k&&p->k>p->type.kernel->depth&&g->c_row%256==0);
+p->streams=!p->direct&&beside&&(turned?p->tile_m:p->tile_n)*c_bytes<=OXI_GEMM_STAGE&&g->m*g->n*c_bytes>=OXI_STREAM_BYTES;
+if(p->type.sums==OX_F32&&!tile_k&&p->k>0&&beside&&!turned&&!p->streams&&p->b.width==p->kernels->gemm_f32.nr&&oxi_gemm_is_plain(g))
+p->round=g->c_dtype==OX_BF16?p->kernels->round_tile_bf16:g->c_dtype==OX_F16?p->kernels->round_tile_f16:NULL;}
+static ox_status oxi_gemm_run_plan(oxi_gemm_plan*p){const oxi_gemm*g=p->to;const bool turned=g!=p->g,alone=oxi_gemm_is_small(g);
+oxi_gemm_side*x=turned?&p->b:&p->a;size_t a_bytes,b_bytes;int64_t lanes=alone?1:oxi_lanes(INT32_MAX);
+size_t bytes=oxi_gemm_place(p,&a_bytes,&b_bytes,lanes),x_bytes=turned?b_bytes:a_bytes;
+bool have=false,whole=p->block_k==p->k&&(turned?p->block_n==p->g->n:p->block_m==g->m),shares=g->shared&&x_bytes>0&&whole;
+if(shares)bytes-=x_bytes;
+char*memory=(char*)oxi_alloc(bytes),*panels=memory;if(shares&&memory)
+panels=oxi_shared_take(g,OXI_SHARED_PANELS+turned,x_bytes,&have);
+if(panels){p->scratch=shares?memory:memory+x_bytes;
+if(!x->kept)x->packed=panels;
+if(!turned){if(!p->b.kept&&!g->b_at)p->b.packed=p->scratch;
+p->scratch+=b_bytes;}
+if(!p->direct&&p->block_k<p->k)p->partial=p->scratch+(size_t)lanes*p->lane_bytes;
+oxi_gemm_fill_kept(p,alone);oxi_gemm_blocks(p,have&&!turned,have&&turned,alone);}
+oxi_free(memory,bytes);oxi_panels_release(p->a.kept);oxi_panels_release(p->b.kept);return panels?OX_OK:OX_ERR_NOMEM;}
+static ox_status oxi_gemm_packed(const oxi_gemm*g){oxi_gemm_plan p;oxi_gemm lies=*g;int32_t at[OXI_GEMM_LIES/8];bool swapped=false;
+memset(&p,0,sizeof p);p.g=p.to=&lies;p.kernels=oxi_cpu_kernels();ox_status status=oxi_gemm_type_of(g,p.kernels,&p.type);
 if(status!=OX_OK)return status;
 if(oxi_gemm_b_lies(g,&p.type,at))lies.b_at=at;
-g=&lies;oxi_gemm_sides(&p);int64_t tile_k=p.type.kernel->tile_k;oxi_gemm_steps(&p);
-p.direct=g->c_dtype==p.type.sums&&g->c_col==1&&!g->addend&&!g->c_rows&&!g->c_places&&
-!(tile_k&&p.k>p.type.kernel->depth&&g->c_row%256==0);
-oxi_gemm_find_kept(&p,&p.a,g->a_storage,g->m);oxi_gemm_find_kept(&p,&p.b,g->b_storage,g->n);oxi_gemm_size_tiles(&p);
-oxi_gemm_size_blocks(&p);int64_t c_bytes=oxi_info(g->c_dtype)->block_bytes;
-p.streams=!p.direct&&g->c_col==1&&!g->c_places&&p.tile_n*c_bytes<=OXI_GEMM_STAGE&&g->m*g->n*c_bytes>=OXI_STREAM_BYTES;
-if(p.type.sums==OX_F32&&!tile_k&&p.k>0&&g->c_col==1&&!p.streams&&oxi_gemm_is_plain(g))
-p.round=g->c_dtype==OX_BF16?p.kernels->round_tile_bf16:g->c_dtype==OX_F16?p.kernels->round_tile_f16:NULL;
-bool alone=oxi_gemm_is_small(g);int64_t lanes=alone?1:oxi_lanes(INT32_MAX);size_t bytes=oxi_gemm_place(&p,&a_bytes,&b_bytes,lanes);
-bool have_a=false,shares_a=g->shared&&a_bytes>0&&p.block_m==g->m&&p.block_k==p.k;if(shares_a)bytes-=a_bytes;
-char*memory=(char*)oxi_alloc(bytes),*a=memory;if(shares_a&&memory)a=oxi_shared_take(g,OXI_SHARED_PANELS,a_bytes,&have_a);
-if(a){char*b=shares_a?memory:memory+a_bytes;
-if(!p.a.kept)p.a.packed=a;
-if(!p.b.kept&&!g->b_at)p.b.packed=b;
-p.scratch=b+b_bytes;if(!p.direct&&p.block_k<p.k)p.partial=p.scratch+(size_t)lanes*p.lane_bytes;
-oxi_gemm_fill_kept(&p,alone);oxi_gemm_blocks(&p,have_a,alone);}
-oxi_free(memory,bytes);oxi_panels_release(p.a.kept);oxi_panels_release(p.b.kept);return a?OX_OK:OX_ERR_NOMEM;}
+if(oxi_gemm_rows_lie(g,&p.type,&swapped))p.type.kernel=&p.type.groups->rows;
+if(swapped){oxi_gemm_swap(&lies);
+p.to=g;}
+oxi_gemm_sides(&p);oxi_gemm_steps(&p);oxi_gemm_find_kept(&p,&p.a,lies.a_storage,lies.m);
+oxi_gemm_find_kept(&p,&p.b,lies.b_storage,lies.n);oxi_gemm_size_tiles(&p);oxi_gemm_size_blocks(&p);oxi_gemm_plan_sums(&p);
+return oxi_gemm_run_plan(&p);}
 enum{OXI_BLOCK_ROWS=8};static bool oxi_thin_takes(ox_dtype wide,int64_t line_stride,int64_t k_stride,ox_dtype thin,int64_t count){
 bool narrow=wide==OX_F32||wide==OX_F16||wide==OX_BF16;bool f32=thin!=OX_F64&&oxi_is_float(thin);
 return narrow&&f32&&count<=OXI_THIN_LINES&&(line_stride==1||k_stride==1);}
@@ -18352,7 +18388,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x5a92ae2
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x8326ba15
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 #if defined(OXI_X86) && VF > 1
@@ -19430,7 +19466,9 @@ k->store[OX_F16][OXI_LANE_F32]=OXI_ISA(store_f16c);}
 /* >>cpu/kernels/gemm.inc */
 #if VF == 16
 #define OXI_MR 14
-#define OXI_EACH_ROW(X)X(0)X(1)X(2)X(3)X(4)X(5)X(6)X(7)X(8)X(9)X(10)X(11)X(12)X(13)
+#define OXI_SIX_ROWS(X)X(0)X(1)X(2)X(3)X(4)X(5)
+#define OXI_EACH_PAIRS_ROW(X)OXI_SIX_ROWS(X)X(6)X(7)X(8)X(9)X(10)X(11)X(12)
+#define OXI_EACH_ROW(X)OXI_EACH_PAIRS_ROW(X)X(13)
 #elif VF == 8
 #define OXI_MR 6
 #define OXI_EACH_ROW(X)X(0)X(1)X(2)X(3)X(4)X(5)
@@ -19492,9 +19530,9 @@ OXI_ROWS_OF_CPU_KERNELS_MICRO
 #undef OXI_G_ADD
 #undef OXI_G_DOT
 OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,bool accumulate,const void*next){
-OXI_ISA(gemm_f32_any)(k,a,b,c,ldc,accumulate,next,false,NULL,NULL,0);}
+OXI_ISA(gemm_f32_any)(k,a,b,c,ldc,accumulate,next,false,NULL);}
 OXI_KERNEL void OXI_ISA(gemm_f32_at)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,bool accumulate,const int32_t*at){
-OXI_ISA(gemm_f32_any)(k,a,b,c,ldc,accumulate,a,OXI_SPREADS,at,NULL,0);}
+OXI_ISA(gemm_f32_any)(k,a,b,c,ldc,accumulate,a,OXI_SPREADS,at);}
 #define OXI_G OXI_ISA(gemm_f64_any)
 #define OXI_G_T double
 #define OXI_G_V vd
@@ -19521,10 +19559,9 @@ OXI_ROWS_OF_CPU_KERNELS_MICRO
 #undef OXI_G_ADD
 #undef OXI_G_DOT
 OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,bool accumulate,const void*next){
-OXI_ISA(gemm_f64_any)(k,a,b,c,ldc,accumulate,next,false,NULL,NULL,0);}
+OXI_ISA(gemm_f64_any)(k,a,b,c,ldc,accumulate,next,false,NULL);}
 #if OXI_AVX_VNNI && VF == 16
 #define OXI_PAIRS_MR 13
-#define OXI_EACH_PAIRS_ROW(X)X(0)X(1)X(2)X(3)X(4)X(5)X(6)X(7)X(8)X(9)X(10)X(11)X(12)
 #define OXI_G OXI_ISA(gemm_bf16_any)
 #define OXI_G_T float
 #define OXI_G_V vf
@@ -19551,17 +19588,36 @@ OXI_ROWS_OF_CPU_KERNELS_MICRO
 #undef OXI_G_ADD
 #undef OXI_G_DOT
 OXI_KERNEL void OXI_ISA(gemm_bf16)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,bool accumulate,const void*next){
-OXI_ISA(gemm_bf16_any)(k,a,b,c,ldc,accumulate,next,false,NULL,NULL,0);}
+OXI_ISA(gemm_bf16_any)(k,a,b,c,ldc,accumulate,next,false,NULL);}
 OXI_KERNEL void OXI_ISA(gemm_at_bf16)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,bool accumulate,const int32_t*at){
-OXI_ISA(gemm_bf16_any)(k,a,b,c,ldc,accumulate,a,false,at,NULL,0);}
-OXI_KERNEL void OXI_ISA(gemm_lines_bf16)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,
-bool accumulate,const void*next,const char*lines,int64_t leap){OXI_ISA(gemm_bf16_any)(k,a,b,c,ldc,accumulate,next,false,NULL,lines,leap);
-}
+OXI_ISA(gemm_bf16_any)(k,a,b,c,ldc,accumulate,a,false,at);}
+#define OXI_L_VECTORS(X,i)X(i,0)X(i,1)X(i,2)X(i,3)
+#define OXI_L_ZERO(i,j)vf c##i##j=vf_zero();
+#define OXI_L_BEGIN(i)OXI_L_VECTORS(OXI_L_ZERO,i)
+#define OXI_L_LOAD(i,j)vf b##j=vectors>j?vf_load(b+j*VF):vf_zero();
+#define OXI_L_DOT(i,j)if (vectors>j)OXI_VNNI("vdpbf16ps",c##i##j,s,b##j);
+#define OXI_L_STEP(i){\
+vf s=vf_set1(a[i*step+u]);\
+OXI_L_VECTORS(OXI_L_DOT,i)}
+#define OXI_L_ADD(i,j)if (vectors>j)\
+vf_store(c+i*ldc+j*VF,accumulate?vf_add(c##i##j,vf_load(c+i*ldc+j*VF)):c##i##j);
+#define OXI_L_END(i)OXI_L_VECTORS(OXI_L_ADD,i)
+OXI_INLINE void OXI_ISA(gemm_rows_any)(int64_t k,const float*a,int64_t step,const float*b,int vectors,
+float*c,int64_t ldc,bool accumulate,const char*next,int64_t next_step){OXI_SIX_ROWS(OXI_L_BEGIN)
+for(int64_t at=0,steps;at<k;at+=4,a+=4){steps=k-at<4?k-at:4;
+OXI_PREFETCH_FAR(next);OXI_PREFETCH_FAR(next+next_step);next+=at%16<12?2*next_step:64 -6*next_step;for(int u=0;u<steps;u++,b+=4*VF){
+OXI_L_VECTORS(OXI_L_LOAD,0)
+OXI_SIX_ROWS(OXI_L_STEP)}}
+OXI_SIX_ROWS(OXI_L_END)}
+#define OXI_L_CALL(i,j)if (vectors==j+1)\
+OXI_ISA(gemm_rows_any)(k,(const float*)a,step,(const float*)b,j+1,(float*)c,ldc,accumulate,next,next_step);
+OXI_KERNEL void OXI_ISA(gemm_rows_bf16)(int64_t k,const void*a,int64_t step,const void*b,
+int64_t vectors,void*c,int64_t ldc,bool accumulate,const char*next,int64_t next_step){OXI_L_VECTORS(OXI_L_CALL,0)}
 #endif
 #if OXI_SPREADS
 #define OXI_SPREAD(name,type,vector,lanes)\
 OXI_KERNEL void OXI_ISA(name##_spread)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,bool accumulate,const void*next){\
-OXI_ISA(name##_any)(k,a,b,c,ldc,accumulate,next,true,NULL,NULL,0);}\
+OXI_ISA(name##_any)(k,a,b,c,ldc,accumulate,next,true,NULL);}\
 OXI_KERNEL void OXI_ISA(name##_copies)(int64_t k,const void*a_panel,void*out){\
 const type*a=(const type*)a_panel;\
 for(int64_t i=0;i<k*OXI_MR;i++)vector##_store((type*)out+i*lanes,vector##_set1(a[i]));}
@@ -19677,11 +19733,11 @@ OXI_ROWS_OF_CPU_KERNELS_MICRO
 #undef OXI_G_ADD
 #undef OXI_G_DOT
 OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,bool accumulate,const void*next){
-OXI_ISA(gemm_i16_any)(k,a,b,c,ldc,accumulate,next,false,NULL,NULL,0);}
+OXI_ISA(gemm_i16_any)(k,a,b,c,ldc,accumulate,next,false,NULL);}
 #if VF == 16 || (VF == 8 && OXI_ISA(FMA) && OXI_AVX_VNNI)
 #define OXI_I16_VNNI (oxi_cpu_info()->features&(VF==16?OXI_CPU_AVX512_VNNI:OXI_CPU_AVX_VNNI))
 OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k,const void*a,const void*b,void*c,int64_t ldc,bool accumulate,const void*next){
-OXI_ISA(gemm_i16_any)(k,a,b,c,ldc,accumulate,next,true,NULL,NULL,0);}
+OXI_ISA(gemm_i16_any)(k,a,b,c,ldc,accumulate,next,true,NULL);}
 #endif
 #undef OXI_EACH_ROW16
 #undef vp
@@ -19712,45 +19768,8 @@ for(;w+VF<=width;w+=VF)vf_store(t+w,vf_load(f+w));
 if(w<width)vf_store_n(t+w,vf_load_n(f+w,width-w),width-w);}
 for(int64_t i=0;left>0&&i<steps;i++){memcpy(to+i*width,from+i*stride,(size_t)left*sizeof(float));
 memset(to+i*width+left,0,(size_t)(width-left)*sizeof(float));}}}
-#if defined(OXI_X86) && VF >= 8
-#define OXI_TRANSPOSED_LINES 8
-OXI_INLINE __m256 OXI_ISA(transpose_load)(const float*low,const float*high){
-return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(low)),_mm_loadu_ps(high),1);}
-OXI_INLINE void OXI_ISA(transpose)(const float*from,int64_t stride,float*to,int64_t width){const float*high=from+4*stride;
-__m256 a=OXI_ISA(transpose_load)(from,high),b=OXI_ISA(transpose_load)(from+stride,high+stride);
-__m256 c=OXI_ISA(transpose_load)(from+2*stride,high+2*stride);__m256 d=OXI_ISA(transpose_load)(from+3*stride,high+3*stride);
-__m256 ab_low=_mm256_unpacklo_ps(a,b),ab_high=_mm256_unpackhi_ps(a,b);
-__m256 cd_low=_mm256_unpacklo_ps(c,d),cd_high=_mm256_unpackhi_ps(c,d);_mm256_storeu_ps(to,_mm256_shuffle_ps(ab_low,cd_low,0x44));
-_mm256_storeu_ps(to+width,_mm256_shuffle_ps(ab_low,cd_low,0xee));_mm256_storeu_ps(to+2*width,_mm256_shuffle_ps(ab_high,cd_high,0x44));
-_mm256_storeu_ps(to+3*width,_mm256_shuffle_ps(ab_high,cd_high,0xee));}
-#else
-#define OXI_TRANSPOSED_LINES 4
-#endif
-#if defined(OXI_X86) && VF > 1
-OXI_INLINE void OXI_ISA(transpose4)(const float*from,int64_t stride,float*to,int64_t width){
-__m128 a=_mm_loadu_ps(from),b=_mm_loadu_ps(from+stride);__m128 c=_mm_loadu_ps(from+2*stride),d=_mm_loadu_ps(from+3*stride);
-__m128 ab_low=_mm_unpacklo_ps(a,b),ab_high=_mm_unpackhi_ps(a,b);__m128 cd_low=_mm_unpacklo_ps(c,d),cd_high=_mm_unpackhi_ps(c,d);
-_mm_storeu_ps(to,_mm_movelh_ps(ab_low,cd_low));_mm_storeu_ps(to+width,_mm_movehl_ps(cd_low,ab_low));
-_mm_storeu_ps(to+2*width,_mm_movelh_ps(ab_high,cd_high));_mm_storeu_ps(to+3*width,_mm_movehl_ps(cd_high,ab_high));}
-OXI_INLINE void OXI_ISA(transpose2)(const float*from,int64_t stride,float*to,int64_t width){
-__m128 a=_mm_loadu_ps(from),b=_mm_loadu_ps(from+stride);__m128 low=_mm_unpacklo_ps(a,b),high=_mm_unpackhi_ps(a,b);
-_mm_storel_pi((__m64*)(void*)to,low);_mm_storeh_pi((__m64*)(void*)(to+width),low);_mm_storel_pi((__m64*)(void*)(to+2*width),high);
-_mm_storeh_pi((__m64*)(void*)(to+3*width),high);}
-#else
-OXI_INLINE void OXI_ISA(transpose2)(const float*from,int64_t stride,float*to,int64_t width){for(int i=0;i<4;i++){to[i*width]=from[i];
-to[i*width+1]=from[stride+i];}}
-#if VF == 4
-OXI_INLINE void OXI_ISA(transpose4)(const float*from,int64_t stride,float*to,int64_t width){
-float32x4x2_t ab=vtrnq_f32(vf_load(from),vf_load(from+stride));float32x4x2_t cd=vtrnq_f32(vf_load(from+2*stride),vf_load(from+3*stride));
-vf_store(to,vcombine_f32(vget_low_f32(ab.val[0]),vget_low_f32(cd.val[0])));
-vf_store(to+width,vcombine_f32(vget_low_f32(ab.val[1]),vget_low_f32(cd.val[1])));
-vf_store(to+2*width,vcombine_f32(vget_high_f32(ab.val[0]),vget_high_f32(cd.val[0])));
-vf_store(to+3*width,vcombine_f32(vget_high_f32(ab.val[1]),vget_high_f32(cd.val[1])));}
-#else
-OXI_INLINE void OXI_ISA(transpose4)(const float*from,int64_t stride,float*to,int64_t width){OXI_ISA(transpose2)(from,stride,to,width);
-OXI_ISA(transpose2)(from+2*stride,stride,to+2,width);}
-#endif
-#endif
+#define OXI_TWO_LINES(i)\
+_mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(low+i*stride)),_mm_loadu_ps(high+i*stride),1)
 #if VF == 16
 #define OXI_EACH_TURNED(X)\
 X(0,0)X(1,8)X(2,4)X(3,12)X(4,1)X(5,9)X(6,5)X(7,13)X(8,2)\
@@ -19782,22 +19801,25 @@ OXI_EACH_TURNED(OXI_MIX_STORE)}}
 #undef OXI_MIX_LOAD
 #undef OXI_MIX_STORE
 #else
-OXI_SHARED void OXI_ISA(turn_lines)(const float*from,int64_t stride,float*to,int64_t width,int here,int64_t steps){
-int64_t whole=steps/4*4;int w=0;
-#if OXI_TRANSPOSED_LINES == 8
-for(;w+8<=here;w+=8)
-for(int64_t i=0;i<whole;i+=4)
-OXI_ISA(transpose)(from+w*stride+i,stride,to+w+i*width,width);
+#if VF == 8
+#define OXI_TRANSPOSE_REST(name)oxi_sse2_##name
+#elif VF == 4
+#define OXI_TRANSPOSE_REST(name)OXI_ISA(name)
+OXI_KERNEL void OXI_ISA(transpose_4)(int64_t rows,int64_t columns,const char*from,int64_t from_step,char*to,int64_t to_step);
+#else
+#define OXI_TRANSPOSE_REST(name)oxi_##name
 #endif
-for(;w+4<=here;w+=4)
-for(int64_t i=0;i<whole;i+=4)
-OXI_ISA(transpose4)(from+w*stride+i,stride,to+w+i*width,width);
-for(;w+2<=here;w+=2)
-for(int64_t i=0;i<whole;i+=4)
-OXI_ISA(transpose2)(from+w*stride+i,stride,to+w+i*width,width);
-for(int64_t i=0;w<here&&i<whole;i++)to[i*width+w]=from[w*stride+i];
-for(int64_t i=whole;i<steps;i++)
-for(w=0;w<here;w++)to[i*width+w]=from[w*stride+i];}
+OXI_SHARED void OXI_ISA(turn_lines)(const float*from,int64_t stride,float*to,int64_t width,int here,int64_t steps){
+for(;here>0;here-=8,from+=8*stride,to+=8){int64_t done=0;
+#if defined(OXI_X86) && VF == 8
+for(;here>=8&&done+4<=steps;done+=4){const float*low=from+done,*high=low+4*stride;
+vf a=OXI_TWO_LINES(0),b=OXI_TWO_LINES(1),c=OXI_TWO_LINES(2),d=OXI_TWO_LINES(3);vf ab=_mm256_unpacklo_ps(a,b),cd=_mm256_unpacklo_ps(c,d);
+float*row=to+done*width;
+vf_store(row,_mm256_shuffle_ps(ab,cd,0x44));vf_store(row+width,_mm256_shuffle_ps(ab,cd,0xee));ab=_mm256_unpackhi_ps(a,b);
+cd=_mm256_unpackhi_ps(c,d);vf_store(row+2*width,_mm256_shuffle_ps(ab,cd,0x44));vf_store(row+3*width,_mm256_shuffle_ps(ab,cd,0xee));}
+#endif
+if(done<steps)
+OXI_TRANSPOSE_REST(transpose_4)(here<8?here:8,steps-done,(const char*)(from+done),stride*4,(char*)(to+done*width),width*4);}}
 #endif
 #define OXI_PACK_AHEAD 256
 #define OXI_PREFETCH_PACKED(type){\
@@ -19896,7 +19918,7 @@ OXI_PACK(f16,OXI_WIDEN_AND_TRANSPOSE)
 #undef OXI_WIDEN_AND_TRANSPOSE
 #undef OXI_TRANSPOSE_AND_WIDEN
 #undef OXI_PACK_LINES
-#undef OXI_TRANSPOSED_LINES
+#undef OXI_TRANSPOSE_REST
 OXI_KERNEL float OXI_ISA(dot_f32)(int64_t n,const float*a,const float*b){vf s0=vf_zero(),s1=vf_zero(),s2=vf_zero(),s3=vf_zero();
 int64_t i=0;for(;i+4*VF<=n;i+=4*VF){OXI_UNROLL
 for(int line=0;line<4*VF*(int)sizeof*a;line+=64)
@@ -20124,9 +20146,9 @@ __mmask16 write=(__mmask16)(0xffff>>(16 -count));for(;n>0;n--,rows+=2*apart,to+=
 __m512i high=_mm512_maskz_loadu_epi16(read,rows+apart);_mm512_mask_storeu_epi32(to,write,_mm512_permutex2var_epi16(low,which,high));}}
 static void OXI_ISA(fill_pairs)(oxi_kernels*k){if(!(oxi_cpu_info()->features&OXI_CPU_FAST_PAIRS))return;
 k->bf16_pairs.kernel=k->gemm_f32;k->bf16_pairs.kernel.depth=384;k->bf16_pairs.kernel.mr=OXI_PAIRS_MR;
-k->bf16_pairs.kernel.run=OXI_ISA(gemm_bf16);k->bf16_pairs.kernel.run_at=OXI_ISA(gemm_at_bf16);
-k->bf16_pairs.kernel.run_lines=OXI_ISA(gemm_lines_bf16);k->bf16_pairs.pick=OXI_ISA(pick_2);
-k->bf16_pairs.interleave=OXI_ISA(pack_across_2);}
+k->bf16_pairs.kernel.run=OXI_ISA(gemm_bf16);k->bf16_pairs.kernel.run_at=OXI_ISA(gemm_at_bf16);k->bf16_pairs.rows.mr=6;
+k->bf16_pairs.rows.nr=4*VF;k->bf16_pairs.rows.depth=k->bf16_pairs.kernel.depth;k->bf16_pairs.rows.run_rows=OXI_ISA(gemm_rows_bf16);
+k->bf16_pairs.pick=OXI_ISA(pick_2);k->bf16_pairs.interleave=OXI_ISA(pack_across_2);}
 #undef OXI_PAIRS_MR
 #undef OXI_EACH_PAIRS_ROW
 #if OXI_AMX
@@ -20269,8 +20291,8 @@ static void OXI_ISA(fill_tiles)(oxi_kernels*k){oxi_gemm_kernel tiles;
 oxi_packs pack_a;memset(&tiles,0,sizeof tiles);tiles.mr=tiles.nr=32;tiles.depth=128;tiles.tile_k=16;tiles.enter=OXI_ISA(tiles_enter);
 tiles.leave=OXI_ISA(tiles_leave);pack_a.across=OXI_ISA(pack_across_tiles);pack_a.along=OXI_ISA(pack_along_tiles);
 if(oxi_cpu_info()->features&OXI_CPU_AMX_BF16){k->bf16_pairs.kernel=k->f16_pieces.kernel=tiles;
-k->bf16_pairs.kernel.run=OXI_ISA(gemm_bf16_tiles);k->bf16_pairs.interleave=OXI_ISA(pack_across_2);k->bf16_pairs.pack_a=pack_a;
-if(oxi_cpu_info()->features&OXI_CPU_AVX512_BF16){k->bf16_pairs.round=OXI_ISA(round_bf16);
+k->bf16_pairs.kernel.run=OXI_ISA(gemm_bf16_tiles);k->bf16_pairs.rows.run_rows=NULL;k->bf16_pairs.interleave=OXI_ISA(pack_across_2);
+k->bf16_pairs.pack_a=pack_a;if(oxi_cpu_info()->features&OXI_CPU_AVX512_BF16){k->bf16_pairs.round=OXI_ISA(round_bf16);
 k->bf16_pairs.of_codes=OXI_ISA(bf16_of_codes);}
 k->f16_pieces.kernel.run=OXI_ISA(gemm_f16_tiles);k->f16_pieces.kernel.tile_k=32;
 k->f16_pieces.pack_a.across=OXI_ISA(pack_a_across_pieces);k->f16_pieces.pack_a.along=OXI_ISA(pack_a_along_pieces);
@@ -21680,7 +21702,7 @@ low=vreinterpretq_s32_s64(vzip1q_s64(first,second));\
 high=vreinterpretq_s32_s64(vzip2q_s64(first,second));}
 #endif
 #ifdef OXI_CODE_ROWS
-#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+#ifdef OXI_OPTIMIZES
 #pragma GCC push_options
 #pragma GCC optimize("ira-region=all")
 #endif
@@ -21779,7 +21801,7 @@ OXI_CODES(dot,OXI_CODES_DOT)
 #endif
 #undef OXI_CODES
 #undef OXI_MEMORY_CHANGES
-#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+#ifdef OXI_OPTIMIZES
 #pragma GCC pop_options
 #endif
 OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n,int offset,int8_t*code){vb all=vb_set1(-offset);

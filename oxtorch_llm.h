@@ -5891,6 +5891,7 @@ static bool oxi_test_punctuation(const oxi_flow*work,const oxi_pipe_step*step,ui
 return(code>=33&&code<=47)||(code>=58&&code<=64)||(code>=91&&code<=96)||(code>=123&&code<=126);
 const bool is=(oxi_category_bit(&work->tokenizer->unicode,code)&OXI_PUNCTUATION)!=0;return is!=OXI_OLDER(punctuation,code);}
 static bool oxi_test_number(const oxi_flow*work,const oxi_pipe_step*step,uint32_t code){(void)step;
+if((code>=0x11de0&&code<=0x11de9)||(code>=0x16ff4&&code<=0x16ff6))return true;
 return(oxi_category_bit(&work->tokenizer->unicode,code)&OXI_NUMBERS)!=0;}
 static bool oxi_test_find(const oxi_flow*work,const oxi_pipe_step*step,uint32_t code){size_t at=0;(void)work;
 return step->find_length>0&&oxi_utf8_code(step->find,step->find_length,&at)==code;}
@@ -8712,8 +8713,8 @@ X("afmoe hy_v3 laguna","expert_weights_norm",BOOL,"1")\
 X("exaone-moe glm4_moe_lite nemotron_h_moe mistral4 cohere2moe","expert_weights_norm",BOOL,"norm_topk_prob|^norm_topk_prob|1")\
 X("lfm2moe mellum qwen3next qwen35moe","expert_weights_plain",BOOL,"1-norm_topk_prob|1-^norm_topk_prob|0")\
 X("exaone-moe afmoe lfm2moe hy_v3 laguna minimax-m2 glm4_moe_lite","expert_gating_func",INT,"2")\
-X("exaone-moe glm4_moe_lite hy_v3 laguna deepseek32 glm-dsa","leading_dense_block_count",INT,\
-"%mlp_layer_types:dense|first_k_dense_replace|1")\
+X("exaone-moe glm4_moe_lite hy_v3 laguna","leading_dense_block_count",INT,"%mlp_layer_types:dense|first_k_dense_replace|1")\
+X("deepseek32 glm-dsa","leading_dense_block_count",INT,"%mlp_layer_types:dense|first_k_dense_replace|3")\
 X("cohere2moe","leading_dense_block_count",INT,"%mlp_layer_types:dense|first_k_dense_replace|0")\
 X("youtu","leading_dense_block_count",INT,"$layers")\
 X("afmoe lfm2moe","leading_dense_block_count",INT,"num_dense_layers")\
@@ -8782,10 +8783,12 @@ X("nemotron_h","\"layer_norm_epsilon\":1e-5")\
 X("starcoder2","\"norm_epsilon\":1e-5")\
 X("llama4_text llama4","\"num_experts_per_tok\":1")\
 X("mixtral granitemoe granitemoeshared granitemoehybrid jamba cohere2_moe nemotron_h minimax","\"num_experts_per_tok\":2")\
-X("qwen2_moe gpt_oss glm4_moe_lite lfm2_moe qwen3_vl_moe qwen3_vl_moe_text","\"num_experts_per_tok\":4")\
+X("qwen2_moe gpt_oss glm4_moe_lite lfm2_moe qwen3_vl_moe qwen3_vl_moe_text mistral4","\"num_experts_per_tok\":4")\
 X("flex_olmo","\"num_experts_per_tok\":5")\
 X("afmoe","\"num_experts_per_tok\":6")\
-X("glm4_moe glm4v_moe_text deepseek_v3 deepseek_v32 glm_moe_dsa solar_open","\"num_experts_per_tok\":8")\
+X("glm4_moe glm4v_moe_text deepseek_v3 deepseek_v32 glm_moe_dsa solar_open exaone_moe hy_v3","\"num_experts_per_tok\":8")\
+X("deepseek_v3 deepseek_v32","\"n_group\":8,\"topk_group\":4")\
+X("glm4_moe glm4v_moe_text glm4_moe_lite glm_moe_dsa solar_open exaone_moe mistral4","\"topk_group\":1")\
 X("glm4_moe glm4v_moe_text solar_open","\"norm_topk_prob\":true")\
 X("ernie4_5_moe","\"moe_k\":6,\"moe_num_shared_experts\":2")\
 X("aria aria_text","\"moe_topk\":2,\"moe_num_shared_experts\":2")\
@@ -8814,6 +8817,9 @@ X("gpt_oss","\"rope_parameters\":{\"rope_type\":\"yarn\",\"rope_theta\":150000,\
 X("ministral3","\"rope_parameters\":{\"rope_type\":\"yarn\",\"rope_theta\":1000000,\"factor\":16," \
 "\"beta_fast\":32,\"beta_slow\":1,\"mscale\":1,\"mscale_all_dim\":1," \
 "\"original_max_position_embeddings\":16384,\"llama_4_scaling_beta\":0.1}")\
+X("mistral4","\"rope_parameters\":{\"rope_type\":\"yarn\",\"rope_theta\":10000,\"factor\":128," \
+"\"beta_fast\":32,\"beta_slow\":1,\"mscale\":1,\"mscale_all_dim\":1," \
+"\"original_max_position_embeddings\":8192,\"llama_4_scaling_beta\":0.1}")\
 X("mellum","\"rope_parameters\":{\"full_attention\":{\"rope_theta\":500000},""\"sliding_attention\":{\"rope_theta\":10000}}")\
 X("laguna","\"rope_parameters\":{\"full_attention\":{\"rope_theta\":500000,\"partial_rotary_factor\":0.5}," \
 "\"sliding_attention\":{\"rope_theta\":10000,\"partial_rotary_factor\":1}}")
@@ -9126,7 +9132,7 @@ const double low=row->kind==OXI_LLM_FACT_SIGNED?-2147483648.0:0,high=row->kind==
 if(whole&&!(value>low-1&&value<high+1))
 return oxi_llm_fact_bad(c,row,"is no integer of 32 bits");
 return oxi_llm_fact_number(c,row->key,oxi_llm_fact_types[row->kind],value);}
-static ox_status oxi_llm_window_pattern(const oxi_llm_config*c,uint8_t*sliding){const int64_t layers=c->folder->layers;
+static ox_status oxi_llm_told_windows(const oxi_llm_config*c,uint8_t*sliding){const int64_t layers=c->folder->layers;
 const oxi_json_node*types=oxi_llm_config_node(c,"layer_types",11);const bool all=oxi_llm_row_holds(c,"minimax-01");
 int64_t period=0,first_full=-1;if(types&&types->type==OXI_JSON_ARRAY&&types->length>=layers){const oxi_json_node*type=types+1;
 for(int64_t i=0;i<layers;i++,type++){if(type->type!=OXI_JSON_STRING)
@@ -9152,6 +9158,9 @@ status=oxi_llm_config_int(c,strcmp(c->folder->model->architecture,"qwen3moe")==0
 for(int64_t i=0;i<layers&&status==OX_OK;i++){const bool full=period==0?i<first_full:c->folder->model->period<0?i%period==0
 :(i+1)%period==0;
 sliding[i]=!full;}
+return status;}
+static ox_status oxi_llm_window_pattern(const oxi_llm_config*c,uint8_t*sliding){const ox_status status=oxi_llm_told_windows(c,sliding);
+if(oxi_llm_row_holds(c,"gemma4"))sliding[c->folder->layers-1]=0;
 return status;}
 static bool oxi_llm_only_sliding_turn(const oxi_llm_config*c,bool windowed,bool any){if(oxi_llm_row_holds(c,"afmoe"))return windowed;
 return!any&&oxi_llm_row_holds(c,windowed?"cohere2 exaone4 exaone-moe":"cohere2");}
@@ -10811,6 +10820,7 @@ double rate_scale;
 int64_t size[OXI_LLM_SIZE_COUNT];}oxi_llm_mixing;typedef struct oxi_llm_numbers{oxi_llm_block block;oxi_llm_norm_kind norm;
 oxi_llm_rope_kind rope;double output_epsilon;
 double epsilon,attention_scale,score_cap,logit_cap,clamp,alibi;
+double row_epsilon;
 double embedding_scale,residual_scale,logit_scale;
 int64_t query_rank,latent;double latent_epsilon;
 int64_t merge_groups,merge_rank;int64_t sparse;bool blocks;int64_t latent_key,latent_value;
@@ -10831,13 +10841,13 @@ typedef struct oxi_llm_shared_memory{ox_tensor*memory;size_t used;}oxi_llm_share
 const oxi_llm_family*family;ox_llm*encoder;ox_llm_config config;oxi_llm_numbers numbers;oxi_llm_grams grams;
 oxi_llm_rope rope,window_rope;
 ox_device*device;ox_tokenizer*tokenizer;char tokenizer_name[32];char*chat_template;int64_t chat_template_length;
-oxi_llm_part part[OXI_LLM_MODEL_ROLES];oxi_llm_layer*layers;ox_tensor*slopes;oxi_llm_shared_memory by_head[2];};
+oxi_llm_part part[OXI_LLM_MODEL_ROLES];oxi_llm_layer*layers;ox_tensor*slopes;ox_tensor*head_numbers;oxi_llm_shared_memory by_head[2];};
 static bool oxi_llm_has_trait(const ox_llm*model,uint64_t trait){return(model->family->traits&trait)!=0;}
 enum{OXI_LLM_TRIES=8};typedef struct oxi_llm_state{ox_tensor*window;
 ox_tensor*memory;ox_tensor*home;ox_tensor*late[3];ox_tensor*grams;ox_tensor*fed;}oxi_llm_state;struct ox_llm_context{ox_llm*model;
 int64_t capacity,length,batch;int32_t pending;ox_dtype dtype;ox_tensor**keys,**values;oxi_llm_state*states,*written,*recorded;
-ox_tensor**homes;ox_llm_context*encoder;ox_tensor**source;const int32_t*types;float*logits;int32_t*history;int64_t reach;bool stretched;
-ox_tensor*next;int64_t ahead,ahead_at;int not_ahead;};
+ox_tensor**homes;ox_tensor**biases;ox_llm_context*encoder;ox_tensor**source;const int32_t*types;float*logits;int32_t*history;
+int64_t reach;bool stretched;ox_tensor*next;int64_t ahead,ahead_at;int not_ahead;};
 #endif
 /* >>llm/model/activations.c */
 static ox_tensor*oxi_llm_relu2(ox_tensor*x){x=ox_relu_(x);return ox_mul_(x,x);}
@@ -12134,19 +12144,16 @@ if(!placed)ox_release(shared->memory);
 if(placed&&oxi_is_block(t->dtype))placed->storage->layout=&oxi_repacked_layout;
 return placed;}
 static ox_status oxi_llm_place_head_matrices(ox_llm*model,oxi_llm_layer*l){
-static const oxi_llm_layer_role roles[]={OXI_LLM_LATENT_KEY,OXI_LLM_LATENT_VALUE,OXI_LLM_SHIFT_UP,OXI_LLM_MERGE_DOWN};
-oxi_llm_part*p=l->part;bool done=true,keeps=model->device==ox_cpu();
+static const oxi_llm_layer_role roles[2]={OXI_LLM_LATENT_KEY,OXI_LLM_LATENT_VALUE};oxi_llm_part*p=l->part;bool done=true;
 ox_scope scope=ox_scope_begin();const ox_tensor*up=p[OXI_LLM_LATENT_UP].weight;
 if(up&&l->attends&&model->numbers.latent&&ox_device_of(up)==model->device){ox_tensor*made[2]={NULL,NULL};
-const bool blocks=oxi_is_block(up->dtype);const bool whole=(model->numbers.latent_key-model->rope.size)%32==0;
-const ox_dtype narrow=!blocks?up->dtype:whole?OX_Q8_0:OX_F16;const ox_dtype dtype[2]={keeps?narrow:OX_F32,keeps?up->dtype:OX_F32};
+const bool blocks=oxi_is_block(up->dtype),cpu=model->device==ox_cpu();
+const bool whole=(model->numbers.latent_key-model->rope.size)%32==0;
+const ox_dtype keys=blocks&&whole&&cpu?OX_Q8_0:blocks?OX_F16:up->dtype;const ox_dtype dtype[2]={keys,blocks&&!cpu?OX_F16:up->dtype};
 oxi_llm_split_latent(model,l,&made[0],&made[1]);for(int i=0;i<2;i++){made[i]=ox_cast(ox_contiguous(made[i]),dtype[i]);
-if(keeps)made[i]=oxi_llm_place_beside(model,&model->by_head[i],made[i]);
+if(cpu)made[i]=oxi_llm_place_beside(model,&model->by_head[i],made[i]);
 ox_release(p[roles[i]].weight);p[roles[i]].weight=ox_retain(made[i]);done=done&&made[i];}
 oxi_llm_free_part(&p[OXI_LLM_LATENT_UP]);}
-for(size_t i=0;done&&i<sizeof roles/sizeof*roles;i++){ox_tensor*t=p[roles[i]].weight;
-if(!t||t->dtype==OX_F32||keeps||ox_device_of(t)!=model->device)continue;
-ox_tensor*wide=ox_cast(t,OX_F32);ox_release(t);p[roles[i]].weight=ox_retain(wide);done=wide!=NULL;}
 ox_scope_end(&scope);return done?OX_OK:oxi_llm_error();}
 static ox_status oxi_llm_check_norms(const ox_llm*model,const oxi_llm_layer*l,int64_t i){static const oxi_llm_layer_role wanted[][4]={
 {OXI_LLM_ATTENTION_NORM,OXI_LLM_HIDDEN_NORM,OXI_LLM_LAYER_ROLES,OXI_LLM_LAYER_ROLES},
@@ -12283,6 +12290,31 @@ slopes[h]=(float)(-model->numbers.alibi_scale*exp2(h<power?-most*(double)(h+1)/(
 :-most*(double)(2*(h-power)+1)/(double)(2*power)));
 ox_scope scope=ox_scope_begin();model->slopes=ox_retain(ox_to(oxi_copied(slopes,OX_SHAPE(heads,1,1),OX_F32),model->device));
 ox_scope_end(&scope);oxi_free(slopes,(size_t)heads*sizeof*slopes);return model->slopes?OX_OK:oxi_llm_error();}
+static ox_status oxi_llm_number_heads(ox_llm*model){const oxi_llm_numbers*n=&model->numbers;
+const int64_t others[]={n->merge_groups,n->mixing.shifts,n->mixing.groups,n->alternate};int64_t most=model->config.heads;
+for(int64_t i=0;i<model->config.layers;i++)
+if(model->layers[i].heads>most)most=model->layers[i].heads;
+for(size_t i=0;i<sizeof others/sizeof*others;i++)
+if(others[i]>most)most=others[i];
+ox_scope scope=ox_scope_begin();ox_tensor*numbers=ox_unsqueeze(oxi_arange(0,(double)most,1,OX_I32,ox_cpu()),0);
+model->head_numbers=ox_retain(ox_to(numbers,model->device));ox_scope_end(&scope);return model->head_numbers?OX_OK:oxi_llm_error();}
+static void oxi_llm_begin_with_scale(ox_llm*model){static const oxi_llm_layer_role others[]={
+OXI_LLM_EXPERTS_NORM,OXI_LLM_EXPERTS_PRE_NORM,OXI_LLM_GRAM_KEY,OXI_LLM_ATTENTION_RESIDUAL,
+OXI_LLM_HIDDEN_RESIDUAL,OXI_LLM_PAST_DOWN,OXI_LLM_EMBEDDING_SHARE,OXI_LLM_LAYER_SCALE};
+oxi_llm_numbers*n=&model->numbers;const oxi_llm_part*own=model->part;
+const double scale=n->residual_scale,begin=n->embedding_scale>0?n->embedding_scale:1;
+bool can=scale>0&&scale!=1&&n->block!=OXI_LLM_BLOCK_SUM&&n->hyper==0&&n->bank==0&&
+n->alternate==0&&n->stack==0&&n->input==0&&n->halved==0&&n->norm_groups<2&&
+n->output_epsilon<=0&&!model->encoder&&own[OXI_LLM_OUTPUT_NORM].weight&&
+!own[OXI_LLM_EMBEDDING_NORM].weight&&!own[OXI_LLM_POSITIONS].weight&&!own[OXI_LLM_TOKEN_TYPES].weight&&
+!oxi_llm_has_trait(model,OXI_LLM_TRAIT(RESIDUAL_NORMED)|OXI_LLM_TRAIT(EMBEDDING_NORMED)|
+OXI_LLM_TRAIT(ROUTER_EARLY)|OXI_LLM_TRAIT(BARE_NORMS));
+for(int64_t i=0;can&&i<model->config.layers;i++){const oxi_llm_layer*l=&model->layers[i];
+can=(!(l->attends||l->mixer)||l->part[OXI_LLM_ATTENTION_NORM].weight)&&
+(!l->feeds||n->block==OXI_LLM_BLOCK_PARALLEL||l->part[OXI_LLM_HIDDEN_NORM].weight);
+for(size_t k=0;k<sizeof others/sizeof*others;k++)can=can&&!l->part[others[k]].weight;}
+n->row_epsilon=n->epsilon;if(!can)return;
+n->embedding_scale=begin/scale;n->row_epsilon=n->epsilon/(scale*scale);n->residual_scale=0;}
 static void oxi_llm_choose_router(ox_llm*model){oxi_llm_numbers*n=&model->numbers;
 bool same=n->router==OXI_LLM_ROUTER_SOFTMAX&&n->routed_norm&&n->expert_groups<2&&n->jitter==0&&model->device==ox_cpu();
 for(int64_t i=0;same&&i<model->config.layers;i++){const oxi_llm_part*p=model->layers[i].part,*choice=&p[OXI_LLM_ROUTER_CHOICE];
@@ -12326,6 +12358,8 @@ if(!status)status=oxi_llm_check_inputs(model);
 if(!status)status=oxi_llm_load_dense(model,file);
 ox_scope_end(&scope);for(int64_t i=0;!status&&i<model->config.layers;i++)status=oxi_llm_load_layer(model,file,i);
 if(!status)oxi_llm_choose_router(model);
+if(!status)oxi_llm_begin_with_scale(model);
+if(!status)status=oxi_llm_number_heads(model);
 return status?status:oxi_llm_make_slopes(model);}
 static ox_status oxi_llm_prepack(const ox_llm*model,const ox_file*file){ox_tensor*output=model->part[OXI_LLM_OUTPUT].weight;
 ox_status status=OX_OK;if(!file->copies)return OX_OK;
@@ -12338,8 +12372,8 @@ static void oxi_llm_free_weights(ox_llm*model){for(int role=0;role<OXI_LLM_MODEL
 for(int64_t i=0;model->layers&&i<model->config.layers;i++)
 for(int role=0;role<OXI_LLM_LAYER_ROLES;role++)
 oxi_llm_free_part(&model->layers[i].part[role]);
-ox_release(model->slopes);ox_release(model->by_head[0].memory);ox_release(model->by_head[1].memory);ox_release(model->rope.factors);
-ox_release(model->rope.long_factors);ox_release(model->window_rope.factors);
+ox_release(model->slopes);ox_release(model->head_numbers);ox_release(model->by_head[0].memory);ox_release(model->by_head[1].memory);
+ox_release(model->rope.factors);ox_release(model->rope.long_factors);ox_release(model->window_rope.factors);
 ox_release(model->window_rope.long_factors);
 oxi_free(model->layers,model->layers?(size_t)model->config.layers*sizeof*model->layers:0);}
 /* >>llm/model/model.c */
@@ -12643,29 +12677,27 @@ return oxi_llm_normalize_with(model,part,x,model->numbers.epsilon);}
 static ox_tensor*oxi_llm_scaled(ox_tensor*x,double scale){return scale>0&&scale!=1?ox_mul_number_(x,scale):x;}
 static ox_tensor*oxi_llm_capped(double cap,ox_tensor*x){return cap>0?ox_mul_number_(ox_tanh_(ox_mul_number(x,1/cap)),cap):x;}
 static ox_tensor*oxi_llm_normalize_row(const ox_llm*model,const oxi_llm_part*part,ox_tensor*x){
-const int64_t groups=model->numbers.norm_groups,width=model->config.width;if(groups<2)return oxi_llm_normalize(model,part,x);
+const int64_t groups=model->numbers.norm_groups,width=model->config.width;
+if(groups<2)return oxi_llm_normalize_with(model,part,x,model->numbers.row_epsilon);
 x=oxi_llm_normalize(model,NULL,ox_unflatten(x,1,OX_SHAPE(groups,width/groups)));x=ox_flatten(x,1,2);
 return part->weight?ox_mul_(x,part->weight):x;}
 static ox_tensor*oxi_llm_sum_rows(ox_tensor*numbers,ox_tensor*x){return ox_squeeze(ox_matmul(ox_unsqueeze(numbers,1),x),1);}
-static ox_tensor*oxi_llm_product_by_head_to(ox_tensor*x,ox_tensor*weights,ox_tensor*out){if(!x||!weights)return NULL;
-if(weights->dtype!=OX_F32&&ox_device_of(weights)==ox_cpu()){ox_tensor*heads=oxi_arange(0,(double)x->shape[0],1,OX_I32,ox_cpu());
-heads=ox_expand(heads,OX_SHAPE(x->shape[1],x->shape[0]));ox_tensor*in[4]={ox_transpose(x,0,1),weights,heads,NULL};
-if(out&&!(out=ox_transpose(out,0,1)))return NULL;
+enum{OXI_LLM_HEAD_ROWS=4};static ox_tensor*oxi_llm_product_by_head_to(const ox_llm*model,ox_tensor*x,ox_tensor*weights,ox_tensor*out){
+if(!x||!weights)return NULL;
+if(weights->dtype!=OX_F32&&ox_device_of(weights)==model->device&&(model->device==ox_cpu()||x->shape[1]<=OXI_LLM_HEAD_ROWS)){
+ox_tensor*heads=ox_narrow(model->head_numbers,1,0,x->shape[0]);heads=ox_expand(heads,OX_SHAPE(x->shape[1],x->shape[0]));
+ox_tensor*in[4]={ox_transpose(x,0,1),weights,heads,NULL};if(out&&!(out=ox_transpose(out,0,1)))return NULL;
 if(oxi_any_null("llm",in,3))return NULL;
 return ox_transpose(oxi_apply_list(OXI_OP_linear_experts,NULL,in,4,out),0,1);}
 if(weights->dtype!=OX_F32)weights=ox_cast(weights,OX_F32);
 ox_tensor*in[2]={x,ox_transpose(weights,1,2)};return oxi_any_null("llm",in,2)?NULL:oxi_apply_list(OXI_OP_matmul,NULL,in,2,out);}
-static ox_tensor*oxi_llm_product_by_head(ox_tensor*x,ox_tensor*weights){return oxi_llm_product_by_head_to(x,weights,NULL);}
+static ox_tensor*oxi_llm_product_by_head(const ox_llm*model,ox_tensor*x,ox_tensor*weights){
+return oxi_llm_product_by_head_to(model,x,weights,NULL);}
 /* >>llm/context/bias.c */
-static ox_tensor*oxi_llm_offsets(const oxi_llm_batch*batch){const double start=(double)batch->start,end=start+(double)batch->count;
-const bool causal=batch->context->model->numbers.causal;ox_tensor*keys=oxi_arange(causal?0:start,end,1,OX_I64,ox_cpu());
-if(causal)return ox_sub(keys,ox_number(end-1));
-return ox_sub(keys,ox_unsqueeze(oxi_arange(start,end,1,OX_I64,ox_cpu()),1));}
-static ox_tensor*oxi_llm_distances(const oxi_llm_batch*batch){const ox_llm*model=batch->context->model;
-ox_tensor*far=ox_abs(ox_cast(oxi_llm_offsets(batch),OX_F32));return ox_mul(model->slopes,ox_to(far,model->device));}
 static ox_tensor*oxi_llm_nearness(const oxi_llm_batch*batch){const ox_llm*model=batch->context->model;int64_t window=0;
 for(int64_t i=0;i<model->config.layers&&!window;i++)window=model->layers[i].window;
-ox_tensor*far=ox_abs(oxi_llm_offsets(batch));return ox_to(ox_le(far,ox_integer(window/2)),model->device);}
+ox_tensor*keys=oxi_arange(0,(double)batch->count,1,OX_I64,ox_cpu());
+ox_tensor*far=ox_abs(ox_sub(keys,ox_unsqueeze(keys,1)));return ox_to(ox_le(far,ox_integer(window/2)),model->device);}
 static int32_t oxi_llm_bucket(const oxi_llm_numbers*n,int64_t offset){
 const int64_t buckets=n->causal?n->buckets:n->buckets/2,near=buckets/2;const int64_t half=!n->causal&&offset>0?buckets:0;
 const int64_t far=offset<0?-offset:n->causal?0:offset;if(far<near)return(int32_t)(half+far);
@@ -12683,6 +12715,35 @@ ox_tensor*out=ox_to(oxi_copied(list,OX_SHAPE(batch->count,end-first),OX_I32),mod
 static ox_tensor*oxi_llm_relative_bias(const oxi_llm_batch*batch,const oxi_llm_layer*l){
 ox_tensor*rows=ox_cast(ox_embedding(batch->buckets,l->part[OXI_LLM_RELATIVE].weight),OX_F32);
 return ox_contiguous(ox_permute(rows,OX_SHAPE(2,0,1)));}
+static bool oxi_llm_keeps_biases(const ox_llm*model){
+bool keeps=model->numbers.causal&&(model->numbers.alibi>0||model->numbers.buckets>0);for(int64_t i=1;keeps&&i<model->config.layers;i++)
+keeps=!model->layers[i].part[OXI_LLM_RELATIVE].weight;
+return keeps;}
+static ox_status oxi_llm_grow_biases(const ox_llm_context*context,int64_t positions){const ox_llm*model=context->model;
+int64_t room=context->biases&&*context->biases?(*context->biases)->shape[2]:0;if(!context->biases||positions<=room)return OX_OK;
+room=room?2*room:256;if(room<positions)room=positions;
+if(room>context->capacity)room=context->capacity;
+oxi_llm_batch last;memset(&last,0,sizeof last);last.context=context;last.start=room-1;last.count=1;ox_scope scope=ox_scope_begin();
+ox_tensor*made=NULL;if(model->numbers.alibi>0)
+made=ox_mul(model->slopes,ox_to(oxi_arange((double)last.start,-1,-1,OX_F32,ox_cpu()),model->device));
+else if((last.buckets=oxi_llm_buckets(&last)))
+made=oxi_llm_relative_bias(&last,&model->layers[0]);
+if(made){ox_release(*context->biases);
+*context->biases=ox_retain(made);}
+ox_scope_end(&scope);return made?OX_OK:oxi_llm_error();}
+static ox_tensor*oxi_llm_last_biases(const oxi_llm_batch*batch){ox_tensor*all=*batch->context->biases;
+const int64_t end=batch->start+batch->count;return ox_narrow(all,2,all->shape[2]-end,end);}
+static ox_tensor*oxi_llm_distances(const oxi_llm_batch*batch){const ox_llm*model=batch->context->model;
+if(batch->context->biases)return oxi_llm_last_biases(batch);
+ox_tensor*keys=oxi_arange(0,(double)batch->count,1,OX_F32,ox_cpu());
+ox_tensor*far=ox_abs(ox_sub(keys,ox_unsqueeze(keys,1)));return ox_mul(model->slopes,ox_to(far,model->device));}
+static ox_status oxi_llm_prepare_biases(oxi_llm_batch*batch){const ox_llm*model=batch->context->model;
+const oxi_llm_numbers*n=&model->numbers;bool done=true;
+if(n->alibi>0){done=(batch->bias=oxi_llm_distances(batch))!=NULL;}else if(n->buckets>0&&batch->context->biases&&batch->count==1){
+done=(batch->bias=oxi_llm_last_biases(batch))!=NULL;}else if(n->buckets>0){batch->buckets=oxi_llm_buckets(batch);
+batch->bias=batch->buckets?oxi_llm_relative_bias(batch,&model->layers[0]):NULL;done=batch->bias!=NULL;}
+if(done&&!n->causal&&n->windows)done=(batch->near=oxi_llm_nearness(batch))!=NULL;
+return done?OX_OK:oxi_llm_error();}
 static bool oxi_llm_find_bias(const oxi_llm_batch*batch,const oxi_llm_layer*l,ox_tensor**out){
 const bool own=batch->buckets&&l!=batch->context->model->layers&&l->part[OXI_LLM_RELATIVE].weight;
 *out=l->window&&batch->near?batch->near:own?oxi_llm_relative_bias(batch,l):batch->bias;
@@ -12747,19 +12808,18 @@ if(n->expert_groups>1)choice=oxi_llm_choose_groups(n,choice);
 const ox_pair top=ox_topk(choice,n->experts_used,1,true);*best=choice==*scores?top.values:NULL;return top.indices;}
 typedef struct oxi_llm_mlp{const oxi_llm_part*gate,*up,*down;
 bool joined;double clamp;
-ox_tensor*x,*experts;ox_tensor*out;}oxi_llm_mlp;
+ox_tensor*x,*experts;}oxi_llm_mlp;
 static oxi_llm_mlp oxi_llm_mlp_of(const oxi_llm_part*gate,const oxi_llm_part*up,const oxi_llm_part*down,ox_tensor*x,ox_tensor*experts){
 oxi_llm_mlp m;memset(&m,0,sizeof m);m.gate=gate->weight?gate:NULL;m.up=up;m.down=down;
 m.x=x;m.experts=experts;return m;}
-static bool oxi_llm_run_mlps(const ox_llm*model,oxi_llm_mlp*list,int count){oxi_llm_wanted wanted[4];int n=0;
-for(oxi_llm_mlp*m=list;m<list+count;m++){if(m->gate)wanted[n++]=oxi_llm_want_experts(m->gate,m->x,m->experts);
+static bool oxi_llm_begin_mlps(const ox_llm*model,const oxi_llm_mlp*list,int count,oxi_llm_wanted*last){oxi_llm_wanted wanted[4];
+const int each=model->device==ox_cpu()?count:1;for(int first=0;first<count;first+=each){int n=0;
+for(const oxi_llm_mlp*m=list+first;m<list+first+each;m++){if(m->gate)wanted[n++]=oxi_llm_want_experts(m->gate,m->x,m->experts);
 wanted[n++]=oxi_llm_want_experts(m->up,m->x,m->experts);}
 if(!oxi_llm_products(wanted,n))return false;
-n=0;for(int i=0;i<count;i++){const oxi_llm_mlp*m=&list[i];
+n=0;for(int i=first;i<first+each;i++){const oxi_llm_mlp*m=&list[i];
 ox_tensor*gate=m->gate?wanted[n++].out:NULL;gate=oxi_llm_activate(model,gate,wanted[n++].out,m->joined,m->clamp);
-wanted[i]=oxi_llm_want_experts(m->down,gate,m->experts);}
-if(!oxi_llm_products(wanted,count))return false;
-for(int i=0;i<count;i++)list[i].out=wanted[i].out;
+last[i]=oxi_llm_want_experts(m->down,gate,m->experts);}}
 return true;}
 static ox_tensor*oxi_llm_sum_experts(ox_tensor*out,ox_tensor*weights){if(!out)return NULL;
 if(weights&&ox_device_of(out)==ox_cpu())return oxi_llm_sum_rows(weights,out);
@@ -12772,31 +12832,36 @@ static ox_tensor*oxi_llm_add_chunks(const ox_llm*model,const oxi_llm_layer*l,ox_
 const oxi_llm_numbers*n=&model->numbers;const oxi_llm_part*p=l->part;
 if(n->chunk_share>1)chosen=ox_floor_divide(chosen,ox_integer(n->chunk_share));
 oxi_llm_mlp more=oxi_llm_mlp_of(&p[OXI_LLM_CHUNKS_GATE],&p[OXI_LLM_CHUNKS_UP],&p[OXI_LLM_CHUNKS_DOWN],out,ox_cast(chosen,OX_I32));
-if(!more.experts||!oxi_llm_run_mlps(model,&more,1))return NULL;
-ox_tensor*sum=oxi_llm_sum_experts(more.out,oxi_llm_weigh(n,scores,chosen));return ox_add_scaled_(out,sum,n->chunk_scale);}
-static ox_tensor*oxi_llm_mixture(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*x,ox_tensor*router_x){const oxi_llm_part*p=l->part;
-const bool first=oxi_llm_has_trait(model,OXI_LLM_TRAIT(ROUTED_FIRST)),joined=p[OXI_LLM_EXPERTS_GATE_UP].weight!=NULL;
+oxi_llm_wanted last;if(!more.experts||!oxi_llm_begin_mlps(model,&more,1,&last))return NULL;
+ox_tensor*sum=oxi_llm_sum_experts(oxi_llm_product_of(last),oxi_llm_weigh(n,scores,chosen));return ox_add_scaled_(out,sum,n->chunk_scale);
+}
+static ox_tensor*oxi_llm_mixture(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*x,ox_tensor*router_x,oxi_llm_wanted*beside){
+const oxi_llm_part*p=l->part;const bool first=oxi_llm_has_trait(model,OXI_LLM_TRAIT(ROUTED_FIRST)),
+joined=p[OXI_LLM_EXPERTS_GATE_UP].weight!=NULL;
 const oxi_llm_numbers*n=&model->numbers;ox_tensor*scores=NULL,*best=NULL,*chosen=oxi_llm_route(model,l,router_x,&scores,&best),
 *weights=n->jitter>0?oxi_llm_weigh_sparse(n,scores,chosen):best?oxi_llm_weigh_chosen(n,best):oxi_llm_weigh(n,scores,chosen),
 *experts=model->device==ox_cpu()?chosen:ox_cast(chosen,OX_I32);
 if(!experts||!weights)return NULL;
 ox_tensor*in=p[OXI_LLM_EXPERTS_IN].weight?oxi_llm_product(&p[OXI_LLM_EXPERTS_IN],x):x;
 if(first)in=ox_mul(ox_unsqueeze(in,1),ox_unsqueeze(weights,2));
-oxi_llm_mlp list[2];list[0]=oxi_llm_mlp_of(&p[OXI_LLM_EXPERTS_GATE],&p[joined?OXI_LLM_EXPERTS_GATE_UP:OXI_LLM_EXPERTS_UP],
-&p[OXI_LLM_EXPERTS_DOWN],in,experts);
+oxi_llm_mlp list[2];oxi_llm_wanted last[2];list[0]=oxi_llm_mlp_of(&p[OXI_LLM_EXPERTS_GATE],
+&p[joined?OXI_LLM_EXPERTS_GATE_UP:OXI_LLM_EXPERTS_UP],&p[OXI_LLM_EXPERTS_DOWN],in,experts);
 if(joined)list[0].gate=NULL;
 list[0].joined=joined;list[0].clamp=l->expert_clamp;list[1]=
 oxi_llm_mlp_of(&p[OXI_LLM_SHARED_GATE],&p[OXI_LLM_SHARED_UP],&p[OXI_LLM_SHARED_DOWN],x,NULL);
-list[1].clamp=l->shared_clamp;const bool shared=p[OXI_LLM_SHARED_UP].weight!=NULL,both=shared&&model->device==ox_cpu();
-if(!oxi_llm_run_mlps(model,list,both?2:1))return NULL;
-ox_tensor*out=oxi_llm_sum_experts(list[0].out,first?NULL:weights);
+list[1].clamp=l->shared_clamp;const bool shared=p[OXI_LLM_SHARED_UP].weight!=NULL,both=shared&&model->device==ox_cpu(),
+half=oxi_llm_has_trait(model,OXI_LLM_TRAIT(SHARED_HALF));
+if(!oxi_llm_begin_mlps(model,list,shared?2:1,last))return NULL;
+if(!oxi_llm_products(last,both?2:1))return NULL;
+ox_tensor*out=oxi_llm_sum_experts(last[0].out,first?NULL:weights);
 if(p[OXI_LLM_CHUNKS_DOWN].weight)out=oxi_llm_add_chunks(model,l,out,scores,chosen);
 if(p[OXI_LLM_EXPERTS_OUT_NORM].weight)out=oxi_llm_normalize(model,&p[OXI_LLM_EXPERTS_OUT_NORM],out);
 if(p[OXI_LLM_EXPERTS_OUT].weight)out=oxi_llm_product(&p[OXI_LLM_EXPERTS_OUT],out);
 if(!shared)return out;
-if(!both&&!oxi_llm_run_mlps(model,&list[1],1))return NULL;
-out=ox_add_(out,oxi_llm_open_shared(l,x,list[1].out));
-return oxi_llm_has_trait(model,OXI_LLM_TRAIT(SHARED_HALF))?ox_mul_number_(out,0.5):out;}
+if(beside&&!both&&!half&&!p[OXI_LLM_SHARED_ROUTER].weight){*beside=last[1];
+return out;}
+if(!both&&!oxi_llm_products(&last[1],1))return NULL;
+out=ox_add_(out,oxi_llm_open_shared(l,x,last[1].out));return half?ox_mul_number_(out,0.5):out;}
 static ox_tensor*oxi_llm_mix_values(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*x){const oxi_llm_numbers*n=&model->numbers;
 const oxi_llm_part*router=&l->part[OXI_LLM_VALUE_ROUTER];oxi_llm_part bare=*router;bare.bias=NULL;
 ox_tensor*scores=oxi_llm_router_scores(n,oxi_llm_product(&bare,x));ox_tensor*choice=router->bias?ox_add(scores,router->bias):scores;
@@ -13113,7 +13178,7 @@ ox_tensor*out=l->ratio>0?oxi_llm_attend_blocks(batch,index,q,x):oxi_llm_attend(b
 static ox_tensor*oxi_llm_merge_groups(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*x){
 const int64_t groups=model->numbers.merge_groups;if(!x)return NULL;
 x=ox_transpose(ox_unflatten(x,1,OX_SHAPE(groups,x->shape[1]/groups)),0,1);
-return oxi_llm_join_heads(oxi_llm_product_by_head(x,l->part[OXI_LLM_MERGE_DOWN].weight));}
+return oxi_llm_join_heads(oxi_llm_product_by_head(model,x,l->part[OXI_LLM_MERGE_DOWN].weight));}
 /* >>llm/context/attention.c */
 static ox_tensor*oxi_llm_attend_difference(const oxi_llm_batch*batch,const oxi_llm_layer*l,ox_tensor*q,ox_tensor*k,ox_tensor*v){
 const int64_t heads=l->heads/2,keys=l->kv_heads>1?l->kv_heads/2:1;ox_tensor*halves[2];for(int i=0;i<2;i++){
@@ -13167,31 +13232,36 @@ return p[OXI_LLM_DIFFERENCE].weight?oxi_llm_attend_difference(batch,l,q,k,v):oxi
 static ox_tensor*oxi_llm_latent_queries(const oxi_llm_batch*batch,const oxi_llm_layer*l,ox_tensor*q,int64_t plain,ox_tensor*to_latent){
 const ox_llm*model=batch->context->model;const int64_t turned=model->rope.size,latent=model->numbers.latent,
 shape[3]={l->heads,batch->count,latent+turned};
-const bool places=turned>0&&model->device==ox_cpu();ox_tensor*whole=places?oxi_tensor_new(model->device,OX_F32,3,shape):NULL,*parts[2];
-if(places&&!whole)return NULL;
-parts[0]=oxi_llm_product_by_head_to(ox_narrow(q,2,0,plain),to_latent,places?ox_narrow(whole,2,0,latent):NULL);
-if(turned==0)return parts[0];
-parts[1]=oxi_llm_turn(batch,l->rope,ox_narrow(q,2,plain,turned));if(!parts[0]||!parts[1])return NULL;
-if(!places)return ox_cat(parts,2,2);
-return ox_copy_(ox_narrow(whole,2,latent,turned),parts[1])?whole:NULL;}
+ox_tensor*whole=turned>0?oxi_tensor_new(model->device,OX_F32,3,shape):NULL;
+if(turned>0&&(!whole||!ox_copy_(ox_narrow(whole,2,latent,turned),oxi_llm_turn(batch,l->rope,ox_narrow(q,2,plain,turned)))))
+return NULL;
+ox_tensor*out=oxi_llm_product_by_head_to(model,ox_narrow(q,2,0,plain),to_latent,whole?ox_narrow(whole,2,0,latent):NULL);
+return out&&whole?whole:out;}
+static ox_tensor*oxi_llm_remember_latents(const oxi_llm_batch*batch,int64_t index,ox_tensor*kept){
+const ox_llm*model=batch->context->model;const oxi_llm_numbers*n=&model->numbers;const oxi_llm_layer*l=&model->layers[index];
+const oxi_llm_part*latent_norm=&l->part[OXI_LLM_LATENT_NORM],*norm=&l->part[OXI_LLM_KEY_NORM];const int64_t turned=model->rope.size;
+ox_tensor*cache=batch->context->keys[index],*parts[2],*rows;parts[0]=ox_contiguous(ox_narrow(kept,1,0,n->latent));if(turned==0){
+parts[0]=oxi_llm_normalize_with(model,latent_norm,parts[0],n->latent_epsilon);
+return oxi_llm_remember(batch,l,cache,ox_unsqueeze(parts[0],0));}
+parts[1]=ox_narrow(kept,1,n->latent,turned);if(norm->weight)parts[1]=oxi_llm_normalize(model,norm,ox_contiguous(parts[1]));
+parts[1]=oxi_llm_turn(batch,l->rope,parts[1]);const bool apart=!oxi_is_block(cache->dtype);
+rows=ox_narrow(cache,1,batch->start,batch->count);
+if(apart&&!ox_copy_(ox_narrow(rows,2,n->latent,turned),ox_unsqueeze(parts[1],0)))return NULL;
+parts[0]=oxi_llm_normalize_with(model,latent_norm,parts[0],n->latent_epsilon);if(!parts[0]||!parts[1])return NULL;
+if(!apart)return oxi_llm_remember(batch,l,cache,ox_unsqueeze(ox_cat(parts,2,1),0));
+if(!ox_copy_(ox_narrow(rows,2,0,n->latent),ox_unsqueeze(parts[0],0)))return NULL;
+return oxi_llm_seen(batch,l,cache);}
 static ox_tensor*oxi_llm_attend_latent(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){const ox_llm_context*context=batch->context;
 const ox_llm*model=context->model;const oxi_llm_numbers*n=&model->numbers;const oxi_llm_layer*l=&model->layers[index];
-const oxi_llm_part*p=l->part;const int64_t turned=model->rope.size,plain=n->latent_key-turned;const bool both=model->device==ox_cpu();
-ox_tensor*to_latent,*to_values,*parts[2],*q;oxi_llm_wanted list[2];
-list[0]=oxi_llm_want(&p[p[OXI_LLM_QUERY].weight?OXI_LLM_QUERY:OXI_LLM_QUERY_DOWN],x);list[1]=oxi_llm_want(&p[OXI_LLM_LATENT],x);
-if(!oxi_llm_products(list,both?2:1))return NULL;
+const oxi_llm_part*p=l->part;const int64_t turned=model->rope.size,plain=n->latent_key-turned;ox_tensor*to_latent,*to_values,*q;
+oxi_llm_wanted list[2];list[0]=oxi_llm_want(&p[p[OXI_LLM_QUERY].weight?OXI_LLM_QUERY:OXI_LLM_QUERY_DOWN],x);
+list[1]=oxi_llm_want(&p[OXI_LLM_LATENT],x);if(!oxi_llm_products(list,2))return NULL;
 q=oxi_llm_finish_queries(model,l,list[0].out);q=ox_transpose(oxi_llm_split(q,l->heads,n->latent_key),0,1);
 to_latent=p[OXI_LLM_LATENT_KEY].weight;to_values=p[OXI_LLM_LATENT_VALUE].weight;
 if(!to_latent||!to_values)oxi_llm_split_latent(model,l,&to_latent,&to_values);
 q=oxi_llm_latent_queries(batch,l,q,plain,to_latent);if(!q)return NULL;
-if(!both&&!oxi_llm_products(&list[1],1))return NULL;
-ox_tensor*kept=list[1].out;parts[0]=ox_contiguous(ox_narrow(kept,1,0,n->latent));
-parts[0]=oxi_llm_normalize_with(model,&p[OXI_LLM_LATENT_NORM],parts[0],n->latent_epsilon);parts[1]=ox_narrow(kept,1,n->latent,turned);
-if(p[OXI_LLM_KEY_NORM].weight)
-parts[1]=oxi_llm_normalize(model,&p[OXI_LLM_KEY_NORM],ox_contiguous(parts[1]));
-parts[1]=oxi_llm_turn(batch,l->rope,parts[1]);if(!parts[0]||!parts[1])return NULL;
-kept=turned>0?ox_cat(parts,2,1):parts[0];kept=oxi_llm_remember(batch,l,context->keys[index],ox_unsqueeze(kept,0));
-ox_tensor*mixed=oxi_llm_attend(batch,l,q,kept,ox_narrow(kept,2,0,n->latent));return oxi_llm_product_by_head(mixed,to_values);}
+ox_tensor*kept=oxi_llm_remember_latents(batch,index,list[1].out);
+ox_tensor*mixed=oxi_llm_attend(batch,l,q,kept,ox_narrow(kept,2,0,n->latent));return oxi_llm_product_by_head(model,mixed,to_values);}
 static ox_tensor*oxi_llm_attend_source(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){const ox_llm_context*context=batch->context;
 const oxi_llm_layer*l=&context->model->layers[index];ox_attention_desc desc;memset(&desc,0,sizeof desc);
 desc.scale=context->model->numbers.attention_scale;
@@ -13407,16 +13477,17 @@ in.v=ox_narrow(all,2,2*m->key,m->key);in.decay=oxi_llm_lightning_decays(model,in
 ox_tensor*y=oxi_llm_join_heads(oxi_llm_run_linear(batch,index,&in));
 y=ox_rms_norm(y,1,p[OXI_LLM_MERGE_NORM].weight,m->epsilon>0?m->epsilon:model->numbers.epsilon);
 y=ox_mul_(y,ox_sigmoid_(oxi_llm_product(&p[OXI_LLM_ATTENTION_GATE],x)));return oxi_llm_product(&p[OXI_LLM_MERGE],y);}
-static ox_tensor*oxi_llm_group_gate(const oxi_llm_mixing*m,const oxi_llm_part*part,ox_tensor*x){
-x=oxi_llm_product_by_head(oxi_llm_by_head(x,m->groups,m->inner/m->groups),part->weight);
+static ox_tensor*oxi_llm_group_gate(const ox_llm*model,const oxi_llm_part*part,ox_tensor*x){
+const oxi_llm_mixing*m=&model->numbers.mixing;
+x=oxi_llm_product_by_head(model,oxi_llm_by_head(x,m->groups,m->inner/m->groups),part->weight);
 if(part->bias)x=ox_add_(x,ox_reshape(part->bias,OX_SHAPE(m->groups,1,m->inner/m->groups)));
 return ox_sigmoid_(oxi_llm_join_heads(x));}
 static ox_tensor*oxi_llm_gated_unit(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){const ox_llm*model=batch->context->model;
 const oxi_llm_mixing*m=&model->numbers.mixing;const oxi_llm_part*p=model->layers[index].part;
 ox_tensor*both=oxi_llm_product(&p[OXI_LLM_MIXER_IN],x);ox_tensor*u=oxi_llm_convolve(batch,index,false,oxi_llm_columns(both,0,m->inner));
-ox_tensor*in=oxi_llm_group_gate(m,&p[OXI_LLM_MIXER_INPUT_GATE],u);ox_tensor*steps=oxi_llm_group_gate(m,&p[OXI_LLM_MIXER_DECAY_GATE],u);
-steps=ox_clamp_(steps,1e-30,1);ox_tensor*rates=p[OXI_LLM_MIXER_DECAY].weight;
-ox_tensor*share=ox_sqrt_(ox_neg_(ox_expm1_(ox_mul_number_(ox_mul(steps,rates),2))));
+ox_tensor*in=oxi_llm_group_gate(model,&p[OXI_LLM_MIXER_INPUT_GATE],u);
+ox_tensor*steps=oxi_llm_group_gate(model,&p[OXI_LLM_MIXER_DECAY_GATE],u);steps=ox_clamp_(steps,1e-30,1);
+ox_tensor*rates=p[OXI_LLM_MIXER_DECAY].weight;ox_tensor*share=ox_sqrt_(ox_neg_(ox_expm1_(ox_mul_number_(ox_mul(steps,rates),2))));
 ox_tensor*first=ox_unsqueeze(ox_eq(batch->positions,ox_integer(0)),1);in=ox_mul_(ox_mul_(in,u),ox_where(first,ox_number(1),share));
 ox_tensor*h=ox_reshape(oxi_llm_memory(batch,index),OX_SHAPE(1,1,m->inner));ox_tensor*one=in?ox_ones_like(ox_narrow(in,1,0,1)):NULL;
 if(!one||!h)return NULL;
@@ -13440,7 +13511,7 @@ static ox_tensor*oxi_llm_shift_all(const ox_llm*model,const oxi_llm_layer*l,ox_t
 const oxi_llm_mixing*m=&model->numbers.mixing;const oxi_llm_part*p=l->part;ox_tensor*shares=ox_unsqueeze(p[OXI_LLM_SHIFT].weight,1);
 if(p[OXI_LLM_SHIFT_DOWN].weight){ox_tensor*made=oxi_llm_shifted(x,before,p[OXI_LLM_SHIFT_FIRST].weight);
 made=oxi_llm_product_of(oxi_llm_want_act(&p[OXI_LLM_SHIFT_DOWN],NULL,OX_ACTIVATION_TANH,made));
-made=oxi_llm_by_head(made,m->shifts,m->rank);shares=ox_add(oxi_llm_product_by_head(made,p[OXI_LLM_SHIFT_UP].weight),shares);}
+made=oxi_llm_by_head(made,m->shifts,m->rank);shares=ox_add(oxi_llm_product_by_head(model,made,p[OXI_LLM_SHIFT_UP].weight),shares);}
 return oxi_llm_shifted(x,before,shares);}
 static ox_tensor*oxi_llm_head_norms(const oxi_llm_part*norm,ox_tensor*y){if(norm->weight)y=ox_layer_norm(y,1,NULL,NULL,64e-5);
 y=oxi_llm_join_heads(y);ox_tensor*weight=norm->weight?ox_flatten(norm->weight,0,-1):NULL;
@@ -13648,7 +13719,7 @@ static ox_tensor*oxi_llm_row_size(ox_tensor*x,double least){
 return ox_sqrt_(ox_clamp_(ox_mean(ox_mul(x,x),OX_DIMS(-1),true),least,INFINITY));}
 static ox_tensor*oxi_llm_row_products(const ox_llm*model,oxi_llm_model_role role,ox_tensor*x,ox_tensor*like){
 const int64_t rows=model->numbers.alternate-1,width=model->config.width;
-x=oxi_llm_product_by_head(x,ox_unflatten(model->part[role].weight,0,OX_SHAPE(rows,width)));
+x=oxi_llm_product_by_head(model,x,ox_unflatten(model->part[role].weight,0,OX_SHAPE(rows,width)));
 return ox_mul(x,ox_div(oxi_llm_row_size(like,0),oxi_llm_row_size(x,1e-5)));}
 static ox_tensor*oxi_llm_alternate_rows(const ox_llm*model,ox_tensor*x){const int64_t rows=model->numbers.alternate;
 if(rows==0||!x)return x;
@@ -13669,19 +13740,20 @@ return oxi_llm_normalize_with(model,&l->part[role],x,own?1e-8:model->numbers.eps
 static ox_tensor*oxi_llm_feed_both(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*x,ox_tensor*normal){const oxi_llm_part*p=l->part;
 ox_tensor*seen=ox_mul(oxi_llm_normalize(model,NULL,x),p[OXI_LLM_ROUTER_SCALE].weight);
 seen=ox_mul_number_(seen,1/sqrt((double)model->config.width));
-ox_tensor*out=oxi_llm_mixture(model,l,oxi_llm_normalize(model,&p[OXI_LLM_EXPERTS_PRE_NORM],x),seen);
+ox_tensor*out=oxi_llm_mixture(model,l,oxi_llm_normalize(model,&p[OXI_LLM_EXPERTS_PRE_NORM],x),seen,NULL);
 out=oxi_llm_normalize_behind(model,l,OXI_LLM_EXPERTS_POST_NORM,out);normal=oxi_llm_feed_forward(model,l,normal,NULL);
 return ox_add_(out,oxi_llm_normalize_behind(model,l,OXI_LLM_DENSE_POST_NORM,normal));}
 static ox_tensor*oxi_llm_second_half(const oxi_llm_batch*batch,int64_t index,ox_tensor*x,
-ox_tensor*normal,ox_tensor*start,ox_tensor*early){const ox_llm*model=batch->context->model;
+ox_tensor*normal,ox_tensor*start,ox_tensor*early,oxi_llm_wanted*beside){const ox_llm*model=batch->context->model;
 const oxi_llm_layer*l=&model->layers[index];if(l->mixer&&l->part[OXI_LLM_FEED_SHIFT].weight)
 return oxi_llm_shifted_feed_forward(batch,index,normal);
 if(!l->part[OXI_LLM_ROUTER].weight)return oxi_llm_feed_forward(model,l,normal,NULL);
 if(l->part[OXI_LLM_EXPERTS_PRE_NORM].weight)return oxi_llm_feed_both(model,l,x,normal);
 if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(EXPERTS_UNREAD)))
 return model->numbers.activation->plain(ox_clone(normal));
-ox_tensor*out=early?early:oxi_llm_mixture(model,l,normal,start?start:normal);
-if(!l->part[OXI_LLM_UP].weight||!oxi_llm_has_trait(model,OXI_LLM_TRAIT(DENSE_BESIDE)))return out;
+const bool dense=l->part[OXI_LLM_UP].weight&&oxi_llm_has_trait(model,OXI_LLM_TRAIT(DENSE_BESIDE));ox_tensor*out=early?early
+:oxi_llm_mixture(model,l,normal,start?start:normal,dense?NULL:beside);
+if(!dense)return out;
 out=ox_add_(out,oxi_llm_feed_forward(model,l,normal,NULL));
 return oxi_llm_has_trait(model,OXI_LLM_TRAIT(BESIDE_ROOT))?ox_mul_number_(out,sqrt(0.5)):out;}
 static ox_tensor*oxi_llm_first_half(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
@@ -13691,8 +13763,7 @@ static ox_tensor*oxi_llm_join(const ox_llm*model,const oxi_llm_shares*shares,ox_
 const double scale=model->numbers.residual_scale;
 if(shares->taken)return oxi_llm_add_rows(shares,x,out);
 if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(RESIDUAL_NORMED)))return ox_add_scaled_(out,normal,scale);
-if(scale>0&&scale!=1&&ox_device_of(x)==ox_cpu())return ox_add_scaled_(x,out,scale);
-return ox_add_(x,oxi_llm_scaled(out,scale));}
+return scale>0&&scale!=1?ox_add_scaled_(x,out,scale):ox_add_(x,out);}
 static bool oxi_llm_merges_late(const ox_llm*model,const oxi_llm_layer*l,bool parallel){
 return parallel&&l->attends&&l->feeds&&!l->mixer&&model->numbers.bank==0&&!model->encoder&&
 !l->part[OXI_LLM_ATTENTION_POST_NORM].weight&&!l->part[OXI_LLM_ATTENTION_MIX].weight&&
@@ -13707,7 +13778,7 @@ const bool sum=n->block==OXI_LLM_BLOCK_SUM;const bool parallel=n->block==OXI_LLM
 const bool late=oxi_llm_merges_late(model,l,parallel);oxi_llm_shares shares={NULL,NULL};ox_scope scope=ox_scope_begin();
 ox_tensor*place=x,*start=NULL,*early=NULL;if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(ROUTER_EARLY)))start=ox_clone(x);
 if(p[OXI_LLM_EXPERTS_NORM].weight){early=oxi_llm_normalize(model,&p[OXI_LLM_EXPERTS_NORM],x);
-early=oxi_llm_mixture(model,l,early,early);}
+early=oxi_llm_mixture(model,l,early,early,NULL);}
 if(p[OXI_LLM_GRAM_KEY].weight)x=oxi_llm_add_grams(batch,index,x);
 ox_tensor*normal=x,*attended=NULL;if(l->attends||l->mixer){normal=oxi_llm_read_rows(batch,index,0,x,&shares);
 normal=oxi_llm_normalize_before(model,l,OXI_LLM_ATTENTION_NORM,normal);
@@ -13724,10 +13795,13 @@ if(model->encoder){normal=oxi_llm_normalize(model,&p[OXI_LLM_CROSS_NORM],x);
 x=oxi_llm_join(model,&shares,x,normal,oxi_llm_attend_source(batch,index,normal));}
 if(l->feeds){if(!parallel||p[OXI_LLM_HIDDEN_NORM].weight)
 normal=oxi_llm_normalize_before(model,l,OXI_LLM_HIDDEN_NORM,oxi_llm_read_rows(batch,index,1,x,&shares));
-ox_tensor*out=oxi_llm_second_half(batch,index,x,normal,start,early);out=oxi_llm_normalize_behind(model,l,OXI_LLM_HIDDEN_POST_NORM,out);
+const bool plain=!p[OXI_LLM_HIDDEN_POST_NORM].weight&&!shares.taken&&!oxi_llm_has_trait(model,OXI_LLM_TRAIT(RESIDUAL_NORMED));
+oxi_llm_wanted beside=oxi_llm_want(NULL,NULL);ox_tensor*out=oxi_llm_second_half(batch,index,x,normal,start,early,plain?&beside:NULL);
+out=oxi_llm_normalize_behind(model,l,OXI_LLM_HIDDEN_POST_NORM,out);
 if(p[OXI_LLM_HIDDEN_RESIDUAL].weight)x=ox_mul_(x,p[OXI_LLM_HIDDEN_RESIDUAL].weight);
 if(parallel&&!late)x=oxi_llm_join(model,&shares,x,normal,attended);
-x=oxi_llm_join(model,&shares,x,normal,out);if(late)x=oxi_llm_join(model,&shares,x,normal,oxi_llm_merge_heads(model,l,attended));}
+x=oxi_llm_join(model,&shares,x,normal,out);if(beside.part)x=oxi_llm_join(model,&shares,x,normal,oxi_llm_product_of(beside));
+if(late)x=oxi_llm_join(model,&shares,x,normal,oxi_llm_merge_heads(model,l,attended));}
 if(sum)x=oxi_llm_normalize(model,&p[OXI_LLM_LAYER_SUM_NORM],x);
 if(batch->inputs&&n->alternate==0)x=ox_add_(x,oxi_llm_layer_input(batch,index,x));
 if(p[OXI_LLM_LAYER_SCALE].weight)x=ox_mul_(x,p[OXI_LLM_LAYER_SCALE].weight);
@@ -13808,14 +13882,17 @@ ox_llm_context*context=(ox_llm_context*)oxi_calloc(1,sizeof*context);if(!context
 const int64_t usual=model->config.context<4096?model->config.context:4096,most=model->numbers.sparse>0?model->numbers.sparse:INT32_MAX;
 context->model=model;context->capacity=desc->capacity?desc->capacity:usual<most?usual:most;context->batch=desc->batch?desc->batch:512;
 if(!model->numbers.causal)context->batch=context->capacity;
-context->pending=-1;context->dtype=cache;if(ox_device_of(model->part[OXI_LLM_EMBEDDING].weight)!=model->device||model->numbers.alibi>0||
-model->numbers.temperature>0||model->numbers.chunk>0||model->numbers.buckets>0||!oxi_llm_states_go_ahead(model))
+context->pending=-1;context->dtype=cache;const bool keeps=oxi_llm_keeps_biases(model),
+biased=model->numbers.alibi>0||model->numbers.buckets>0;
+if(ox_device_of(model->part[OXI_LLM_EMBEDDING].weight)!=model->device||(biased&&!keeps)||
+model->numbers.temperature>0||model->numbers.chunk>0||!oxi_llm_states_go_ahead(model))
 context->not_ahead=OXI_LLM_TRIES;
 (void)oxi_atomic_add(&model->references,1);context->keys=(ox_tensor**)oxi_calloc((size_t)model->config.layers,sizeof*context->keys);
 context->values=(ox_tensor**)oxi_calloc((size_t)model->config.layers,sizeof*context->values);
+if(keeps)context->biases=(ox_tensor**)oxi_calloc(1,sizeof*context->biases);
 if(model->encoder)context->encoder=ox_llm_context_open(model->encoder,desc);
-if(!context->keys||!context->values||!oxi_llm_open_states(context)||(model->encoder&&!context->encoder)){ox_llm_context_close(context);
-return NULL;}
+if(!context->keys||!context->values||(keeps&&!context->biases)||!oxi_llm_open_states(context)||(model->encoder&&!context->encoder)){
+ox_llm_context_close(context);return NULL;}
 return context;}
 static void oxi_llm_drop_source(const ox_llm_context*context,ox_tensor**source){
 const size_t count=2*(size_t)context->model->config.layers;for(size_t i=0;source&&i<count;i++)ox_release(source[i]);
@@ -13823,9 +13900,10 @@ oxi_free(source,source?count*sizeof*source:0);}
 OX_API void ox_llm_context_close(ox_llm_context*context){if(!context)return;
 const size_t layers=(size_t)context->model->config.layers;for(size_t i=0;i<layers;i++){if(context->keys)ox_release(context->keys[i]);
 if(context->values)ox_release(context->values[i]);}
-oxi_llm_close_states(context);oxi_llm_drop_source(context,context->source);ox_llm_context_close(context->encoder);
-ox_release(context->next);const size_t logits=(size_t)context->model->config.vocabulary*sizeof*context->logits;
-oxi_free(context->logits,context->logits?logits:0);
+oxi_llm_close_states(context);if(context->biases)ox_release(*context->biases);
+oxi_free(context->biases,context->biases?sizeof*context->biases:0);oxi_llm_drop_source(context,context->source);
+ox_llm_context_close(context->encoder);ox_release(context->next);
+const size_t logits=(size_t)context->model->config.vocabulary*sizeof*context->logits;oxi_free(context->logits,context->logits?logits:0);
 oxi_free(context->history,context->history?(size_t)context->capacity*sizeof*context->history:0);
 oxi_free(context->keys,layers*sizeof*context->keys);oxi_free(context->values,layers*sizeof*context->values);ox_llm_close(context->model);
 oxi_free(context,sizeof*context);}
@@ -13853,8 +13931,8 @@ if(grown){ox_release(*cache);
 *cache=ox_retain(grown);}
 ox_scope_end(&scope);return grown?OX_OK:oxi_llm_error();}
 static ox_status oxi_llm_reserve(const ox_llm_context*context,int64_t positions){const ox_llm*model=context->model;
-ox_status status=OX_OK;for(int64_t i=0;!status&&i<model->config.layers;i++){const oxi_llm_layer*l=&model->layers[i];
-if(!l->attends||l->keys_of!=i)continue;
+ox_status status=oxi_llm_grow_biases(context,positions);for(int64_t i=0;!status&&i<model->config.layers;i++){
+const oxi_llm_layer*l=&model->layers[i];if(!l->attends||l->keys_of!=i)continue;
 const bool one=oxi_llm_has_trait(model,OXI_LLM_TRAIT(KEY_IS_VALUE));
 status=oxi_llm_grow(context,&context->keys[i],l->kv_heads,l->key_size,1,positions);
 if(!status&&!model->numbers.latent&&(!one||l->ratio>0))
@@ -13873,11 +13951,7 @@ if(batch->context->types){batch->types=oxi_copied(batch->context->types+batch->s
 batch->types=ox_to(batch->types,model->device);if(!batch->types)return oxi_llm_error();}
 if(model->grams.rows>0&&!(batch->grams=oxi_llm_gram_rows(batch,batch->context->history)))
 return oxi_llm_error();
-if(n->alibi>0&&!(batch->bias=oxi_llm_distances(batch)))return oxi_llm_error();
-if(n->buckets>0&&!(batch->buckets=oxi_llm_buckets(batch)))return oxi_llm_error();
-if(n->buckets>0&&!(batch->bias=oxi_llm_relative_bias(batch,&model->layers[0])))
-return oxi_llm_error();
-if(!n->causal&&n->windows&&!(batch->near=oxi_llm_nearness(batch)))return oxi_llm_error();
+const ox_status status=oxi_llm_prepare_biases(batch);if(status)return status;
 const int64_t shape[2]={batch->count,n->mixing.inner};if(n->mixing.kind==OXI_LLM_MIXES_RWKV7&&
 !(batch->values=oxi_tensor_new(model->device,OX_F32,2,shape)))
 return oxi_llm_error();
@@ -13944,7 +14018,7 @@ const bool clear=ox_error()==OX_OK;int64_t number=0;oxi_llm_batch batch;memset(&
 batch.start=start;batch.count=1;ox_scope scope=ox_scope_begin();
 if(!context->next)context->next=ox_retain(oxi_tensor_new(device,OX_I32,1,&two));
 if(context->next&&device->ahead->begin(device,context->next->storage->data,2*sizeof(int32_t),bytes)){
-batch.positions=ox_narrow(context->next,0,1,1);
+batch.positions=ox_narrow(context->next,0,1,1);if(context->biases)batch.bias=oxi_llm_last_biases(&batch);
 ox_tensor*x=oxi_llm_logits(model,oxi_llm_forward(&batch,ox_narrow(context->next,0,0,1),1));
 const bool plain=x&&x->dtype==OX_F32&&ox_is_contiguous(x)&&ox_nbytes(x)==bytes;
 number=device->ahead->end(device,plain?x->storage->data:NULL,plain?oxi_byte_offset(OX_F32,x->offset):0);

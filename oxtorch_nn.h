@@ -75,7 +75,7 @@
 #ifndef OX_TORCH_NN_FILE
 #define OX_TORCH_NN_FILE "oxtorch_nn.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0x02e31273
+#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0x265ba36b
 
 #ifndef OX_TORCH_NN_H
 #define OX_TORCH_NN_H
@@ -1484,15 +1484,17 @@ return ox_sum(t,dims,false);}
 static ox_tensor*oxi_as_dtype_of(ox_tensor*t,const ox_tensor*like){bool same=!t||!like||t->dtype==like->dtype||oxi_is_block(like->dtype);
 return same?t:ox_cast(t,like->dtype);}
 /* >>autograd/back/kernels.c */
-typedef struct oxi_norm_row{int64_t n;const float*g,*x,*weight;bool centered;float about,mean,scale,rest;double sum,squares,total,along;
-float*sums;}oxi_norm_row;typedef struct oxi_channel_numbers{float mean,a,b,c;}oxi_channel_numbers;typedef struct oxi_cell_row{int64_t n;
-const float*in[4];float*out[3];float least;}oxi_cell_row;typedef struct oxi_back_kernels{int picks,degree;float step;
+typedef struct oxi_norm_row{int64_t n;const float*g,*x,*weight;bool centered,streams;float about,mean,scale,rest;
+double sum,squares,total,along;
+float*weight_sums,*bias_sums;float*out,*first,*last,*to;const float*whole;int64_t head,end,lag;}oxi_norm_row;
+typedef struct oxi_channel_numbers{float mean,a,b,c;}oxi_channel_numbers;typedef struct oxi_cell_row{int64_t n;const float*in[4];
+float*out[3];float least;}oxi_cell_row;typedef struct oxi_back_kernels{int picks,degree;float step;
 void(*silu)(int64_t n,const float*g,const float*x,float*out,bool streams,const float*table);
 void(*gelu)(int64_t n,const float*g,const float*x,float*out,bool streams,const float*table);
 void(*softmax)(int64_t n,const float*g,const float*y,float along,float*out,bool streams);
 float(*softmax_next)(int64_t n,const float*g,const float*y,float along,float*out,const float*next_g,const float*next_y);
 void(*log_softmax)(int64_t n,const float*g,const float*y,float along,float*out,bool streams);void(*norm_sums)(oxi_norm_row*r);
-void(*norm_write)(const oxi_norm_row*r,int64_t first,int64_t n,float*out,bool streams,oxi_norm_row*next);
+void(*norm_write)(const oxi_norm_row*r,oxi_norm_row*next);
 void(*channel)(int64_t n,const float*g,const float*x,const oxi_channel_numbers*c,float*out,bool streams);
 void(*lstm)(const oxi_cell_row*r);void(*gru)(const oxi_cell_row*r);void(*rnn)(const oxi_cell_row*r);
 void(*lstm_back)(const oxi_cell_row*r);void(*gru_back)(const oxi_cell_row*r);void(*rnn_back)(const oxi_cell_row*r);}oxi_back_kernels;
@@ -2226,47 +2228,54 @@ f.count=ox_numel(f.x);f.narrow=f.g->dtype!=OX_F32||f.x->dtype!=OX_F32||f.out->dt
 oxi_parallel_for(oxi_parts(f.count,OXI_FUNCTION_BACK_TASK),oxi_function_back_task,&f);
 return OX_OK;}
 /* >>autograd/back/rows.c */
-enum{OXI_BACK_ROW_MOST=1<<16};typedef struct oxi_rows_back oxi_rows_back;
+enum{OXI_BACK_ROW_MOST=1<<16,OXI_PAGE_FLOATS=1024};typedef struct oxi_rows_back oxi_rows_back;
 typedef void(*oxi_row_back)(const oxi_rows_back*r,const float*g,const float*y,float*out);struct oxi_rows_back{const oxi_call*call;
 const oxi_kernels*k;const oxi_back_kernels*own;oxi_row_back row;int64_t n,rows,tasks,each;bool goes_on;double eps,share;
-const float*in[2];const float*weight;bool streams,narrow;float*sums,*scratch;int64_t lane_numbers;};
+const float*in[2];const float*weight;bool streams,narrow;float*sums,*scratch;int64_t lane_numbers,step;};
 static void oxi_softmax_row_back(const oxi_rows_back*r,const float*g,const float*y,float*out){
 r->own->softmax(r->n,g,y,r->k->dot_f32(r->n,g,y),out,r->streams);}
 static void oxi_log_softmax_row_back(const oxi_rows_back*r,const float*g,const float*y,float*out){
 r->own->log_softmax(r->n,g,y,(float)r->k->row_sum(r->n,g,false),out,r->streams);}
 static const float*oxi_back_read(const oxi_rows_back*r,int operand,int64_t i,float*room){if(r->in[operand])return r->in[operand]+i*r->n;
 return oxi_floats_of(r->k,r->call->in[operand],i*r->n,r->n,room);}
-static void oxi_norm_row_begin(const oxi_rows_back*r,int64_t i,float*room,float*sums,oxi_norm_row*row){memset(row,0,sizeof*row);
-row->n=r->n;row->g=oxi_back_read(r,0,i,room);row->x=oxi_back_read(r,1,i,room+r->n);row->weight=r->weight;row->sums=sums;
-row->centered=r->call->op==OXI_OP_layer_norm_back;row->about=row->centered?oxi_row_about(r->n,row->x):0;}
+typedef struct oxi_norm_lines{float line[4][OXI_LINE/sizeof(float)];float*to[4];int at;}oxi_norm_lines;
+static oxi_norm_row oxi_norm_row_of(const oxi_rows_back*r,float*sums){oxi_norm_row row;memset(&row,0,sizeof row);row.n=r->n;
+row.weight=r->weight;row.weight_sums=sums;row.bias_sums=sums?sums+r->step:NULL;row.centered=r->call->op==OXI_OP_layer_norm_back;
+row.streams=r->streams;return row;}
+static void oxi_norm_row_begin(const oxi_rows_back*r,int64_t i,float*room,oxi_norm_row*row){row->g=oxi_back_read(r,0,i,room);
+row->x=oxi_back_read(r,1,i,room+r->n);row->about=row->centered?oxi_row_about(r->n,row->x):0;
+row->sum=row->squares=row->total=row->along=0;}
+static void oxi_norm_row_place(const oxi_rows_back*r,oxi_norm_lines*l,oxi_norm_row*row,float*out,bool ends){
+const int64_t in_line=OXI_LINE/(int64_t)sizeof(float);row->to=NULL;row->head=r->streams?oxi_row_past_head(out,r->n):0;
+row->end=row->head+(r->n-row->head)/in_line*in_line;row->out=row->first=out;row->last=out+row->end;
+if(row->head&&l->to[l->at])row->first=l->line[l->at]+in_line-row->head;
+if(!r->streams||ends||row->end==r->n)return;
+l->at=(l->at+1)%4;row->whole=l->line[l->at];row->to=l->to[l->at];l->to[l->at]=row->last;row->last=l->line[l->at];}
+enum{OXI_NORM_NEAR=192};static int64_t oxi_norm_lag(const float*from,const float*out){
+int64_t behind=(int64_t)(((uintptr_t)out-(uintptr_t)from)/sizeof(float)%1024);return behind<OXI_NORM_NEAR?oxi_round_up(behind,32):0;}
 static void oxi_norm_row_take(const oxi_rows_back*r,oxi_norm_row*row){
 double count=(double)r->n,off=row->sum*r->share,squares=row->squares-off*row->sum;
-double mean=row->about+off,a=0,b=0;
-bool fits=row->squares>1e-12*count&&row->squares<1e30&&off*row->sum<=0.5*row->squares&&fabs(row->along)<1e38;
-oxi_partial p=oxi_partial_of(&a,&b);if(!fits){(row->centered?oxi_moments_row:oxi_squares_row)(r->k,&p,r->n,row->x,0);
-mean=row->centered?a:0;squares=row->centered?b:a;}
+double mean=row->about+off;
+bool fits=row->squares>1e-12*count&&row->squares<1e30&&off*row->sum<=0.5*row->squares&&fabs(row->along)<1e38;if(!fits){double a=0,b=0;
+oxi_partial p=oxi_partial_of(&a,&b);(row->centered?oxi_moments_row:oxi_squares_row)(r->k,&p,r->n,row->x,0);mean=row->centered?a:0;
+squares=row->centered?b:a;}
 double scale=1/sqrt(squares*r->share+r->eps);
 row->mean=(float)mean;row->scale=(float)scale;row->rest=(float)((row->mean-mean)*scale);if(fits)
 row->along=(row->along-off*row->total)*scale;
 else
 r->own->norm_sums(row);
 row->total=row->centered?row->total*r->share:0;row->along*=r->share;}
-static void oxi_norm_row_edge(const oxi_rows_back*r,oxi_row_past*past,const oxi_norm_row*row,int64_t first,int64_t n,float*out){
-if(n==0)return;
-float*room=oxi_row_past_room(r->k,past,(char*)(out+first),n);r->own->norm_write(row,first,n,room,false,NULL);
-oxi_row_past_close(r->k,past);}
-static void oxi_norm_row_write(const oxi_rows_back*r,oxi_row_past*past,const oxi_norm_row*row,float*out,oxi_norm_row*next){
-int64_t in_line=OXI_LINE/(int64_t)sizeof(float),head=r->streams?oxi_row_past_head(out,r->n):0;
-int64_t end=r->streams?head+(r->n-head)/in_line*in_line:r->n;r->own->norm_write(row,head,end-head,out+head,r->streams,next);
-oxi_norm_row_edge(r,past,row,0,head,out);oxi_norm_row_edge(r,past,row,end,r->n-end,out);}
 static void oxi_norm_rows(const oxi_rows_back*r,int64_t first,int64_t end,float*room,float*sums){const ox_tensor*out=r->call->out[0];
-int64_t step=oxi_signed_bytes(out->dtype,r->n);char*to=oxi_ptr(out)+first*step;oxi_norm_row row[2],nothing;oxi_row_past past;
-oxi_row_past_begin(&past);oxi_norm_row_begin(r,first,room,sums,&row[first&1]);nothing=row[first&1];
-r->own->norm_write(&nothing,0,0,room,false,&row[first&1]);for(int64_t i=first;i<end;i++,to+=step){
+int64_t step=oxi_signed_bytes(out->dtype,r->n);char*to=oxi_ptr(out)+first*step;oxi_norm_row row[2],nothing=oxi_norm_row_of(r,sums);
+oxi_norm_lines lines;memset(&lines,0,sizeof lines);row[0]=row[1]=nothing;nothing.n=0;oxi_norm_row_begin(r,first,room,&row[first&1]);
+r->own->norm_write(&nothing,&row[first&1]);for(int64_t i=first;i<end;i++,to+=step){
 oxi_norm_row*at=&row[i&1],*next=i+1<end?&row[1 -(i&1)]:NULL;float*result=r->narrow?room+4*r->n:(float*)(void*)to;
-if(next)oxi_norm_row_begin(r,i+1,room+((i+1 -first)&1)*2*r->n,sums,next);
-oxi_norm_row_take(r,at);oxi_norm_row_write(r,&past,at,result,next);if(r->narrow)r->k->store[out->dtype][OXI_LANE_F32](r->n,result,to,1);}
-oxi_row_past_end(r->k,&past);}
+if(next)oxi_norm_row_begin(r,i+1,room+((i+1 -first)&1)*2*r->n,next);
+oxi_norm_row_place(r,&lines,at,result,!next);if(next)
+at->lag=oxi_max_i64(oxi_norm_lag(next->x,result+at->head),oxi_norm_lag(next->g,result+at->head));
+oxi_norm_row_take(r,at);r->own->norm_write(at,next);if(r->narrow)r->k->store[out->dtype][OXI_LANE_F32](r->n,result,to,1);}
+for(int k=0;k<4;k++)
+if(lines.to[k])r->k->stream(OXI_LINE,lines.line[k],lines.to[k]);}
 static void oxi_softmax_rows(const oxi_rows_back*r,int64_t first,int64_t end){const float*g=r->in[0]+first*r->n,*y=r->in[1]+first*r->n;
 float*out=(float*)(void*)oxi_ptr(r->call->out[0])+first*r->n;float along=r->k->dot_f32(r->n,g,y);
 for(;first+1<end;first++,g+=r->n,y+=r->n,out+=r->n)
@@ -2276,15 +2285,16 @@ static void oxi_rows_back_task(void*arg,int64_t index,int lane){const oxi_rows_b
 const ox_tensor*out=r->call->out[0];int64_t n=r->n,each=r->each,end=oxi_min_i64((index+1)*each,r->rows);
 float*room=r->scratch+lane*r->lane_numbers;if(r->row==oxi_softmax_row_back&&r->streams&&r->in[0]&&r->in[1]&&index*each<end){
 oxi_softmax_rows(r,index*each,end);return;}
-float*sums=r->sums?r->sums+index*2*n:NULL;if(sums)memset(sums,0,(size_t)n*2*sizeof*sums);
+float*sums=r->sums?r->sums+index*2*r->step:NULL;for(int k=0;sums&&k<2;k++)
+memset(sums+k*r->step,0,(size_t)n*sizeof*sums);
 if(!r->row&&index*each<end)oxi_norm_rows(r,index*each,end,room,sums);
 for(int64_t i=index*each;r->row&&i<end;i++){char*to=oxi_ptr(out)+oxi_signed_bytes(out->dtype,i*n);
 float*result=r->narrow?room+4*n:(float*)(void*)to;r->row(r,oxi_back_read(r,0,i,room),oxi_back_read(r,1,i,room+n),result);
 if(r->narrow)r->k->store[out->dtype][OXI_LANE_F32](n,result,to,1);}}
-static void oxi_rows_back_join(const oxi_rows_back*r){for(int k=1;k<r->call->out_count;k++){float*sum=r->sums+(k-1)*r->n;
+static void oxi_rows_back_join(const oxi_rows_back*r){for(int k=1;k<r->call->out_count;k++){float*sum=r->sums+(k-1)*r->step;
 ox_tensor*out=r->call->out[k];if(r->goes_on)
 r->k->axpy_f32(r->n,1,(const float*)(const void*)oxi_ptr(out),sum);
-r->k->column_sums(r->n,r->tasks,sum,2*r->n,sum);r->k->store[out->dtype][OXI_LANE_F32](r->n,sum,oxi_ptr(out),1);}}
+r->k->column_sums(r->n,r->tasks,sum,2*r->step,sum);r->k->store[out->dtype][OXI_LANE_F32](r->n,sum,oxi_ptr(out),1);}}
 static void oxi_rows_back_shape(oxi_rows_back*r,const oxi_call*call,const oxi_part*part){const ox_tensor*x=call->in[1];
 memset(r,0,sizeof*r);if(call->op==OXI_OP_softmax_back)r->row=oxi_softmax_row_back;
 if(call->op==OXI_OP_log_softmax_back)r->row=oxi_log_softmax_row_back;
@@ -2295,16 +2305,18 @@ r->rows=ox_numel(x)/r->n;r->share=1/(double)r->n;
 for(int k=0;k<2;k++)
 if(call->in[k]->dtype==OX_F32)r->in[k]=(const float*)(const void*)oxi_ptr(call->in[k]);
 r->each=part&&part->rows>0?part->rows:oxi_back_task_rows(r->rows,r->n);r->tasks=oxi_parts(r->rows,r->each);
-r->goes_on=part&&part->rows>0&&part->first>0;r->narrow=call->out[0]->dtype!=OX_F32;r->streams=oxi_streams(call->out[0])&&!r->narrow;
+r->goes_on=part&&part->rows>0&&part->first>0;r->narrow=call->out[0]->dtype!=OX_F32;
+r->streams=oxi_streams(call->out[0])&&!r->narrow&&(r->row||r->n>=2*OXI_LINE);r->step=r->n;
+if(r->n>=OXI_PAGE_FLOATS/4)r->step=oxi_round_up(r->n,OXI_PAGE_FLOATS)+OXI_PAGE_FLOATS/2;
 r->lane_numbers=oxi_round_up(5*r->n,OXI_LINE);}
 static ox_status oxi_rows_back_run(const oxi_call*call,const oxi_part*part){oxi_rows_back r;oxi_rows_back_shape(&r,call,part);
-const ox_tensor*weight=call->in_count>2?call->in[2]:NULL;
-size_t sums=call->out_count>1?(size_t)(r.tasks*2*r.n):0,own=weight?(size_t)r.n:0;
-size_t lanes=(size_t)(oxi_lanes(r.tasks)*r.lane_numbers);size_t bytes=(lanes+sums+own)*sizeof(float);
+const ox_tensor*weight=call->in_count>2?call->in[2]:NULL;const size_t quarter=OXI_PAGE_FLOATS/4;
+size_t sums=call->out_count>1?(size_t)(r.tasks*2*r.step):0,own=weight?(size_t)r.n:0;
+size_t lanes=(size_t)(oxi_lanes(r.tasks)*r.lane_numbers);size_t bytes=(lanes+sums+own+2*quarter+OXI_PAGE_FLOATS)*sizeof(float);
 float*memory=(float*)oxi_alloc(bytes);if(!memory)return OX_ERR_NOMEM;
-r.scratch=memory;if(sums)r.sums=memory+lanes;
-if(weight){r.k->load[weight->dtype][OXI_LANE_F32](r.n,oxi_ptr(weight),1,memory+lanes+sums);
-r.weight=memory+lanes+sums;}
+r.scratch=memory;float*rest=memory+lanes;rest+=(0 -(uintptr_t)rest)/sizeof*rest%OXI_PAGE_FLOATS+quarter;if(sums)r.sums=rest;
+if(weight){r.k->load[weight->dtype][OXI_LANE_F32](r.n,oxi_ptr(weight),1,rest+sums+quarter);
+r.weight=rest+sums+quarter;}
 oxi_parallel_for(r.tasks,oxi_rows_back_task,&r);
 if(sums)oxi_rows_back_join(&r);
 oxi_free(memory,bytes);return OX_OK;}
@@ -2322,11 +2334,11 @@ t.sample_end=oxi_min_i64(t.sample+samples,r->samples);t.channel=index%r->group_p
 t.channel_end=oxi_min_i64(t.channel+groups,r->channels);t.sums=r->sums+index/r->group_parts*2*r->channels;
 t.room=r->scratch+lane*r->lane_numbers;return t;}
 static void oxi_channel_sum(const oxi_channels_back*r,int64_t n,const float*g,const float*x,float mean,double*sum){
-oxi_norm_row nothing,row;float none[1];for(int64_t i=0;n<OXI_CHANNEL_SHORT&&i<n;i++){sum[0]+=(double)g[i]*(double)(x[i]-mean);
+oxi_norm_row nothing,row;for(int64_t i=0;n<OXI_CHANNEL_SHORT&&i<n;i++){sum[0]+=(double)g[i]*(double)(x[i]-mean);
 sum[1]+=(double)g[i];}
 if(n<OXI_CHANNEL_SHORT)return;
 memset(&nothing,0,sizeof nothing);memset(&row,0,sizeof row);row.n=n;row.g=g;row.x=x;row.centered=true;row.about=mean;
-r->own->norm_write(&nothing,0,0,none,false,&row);sum[0]+=row.along;sum[1]+=row.total;}
+r->own->norm_write(&nothing,&row);sum[0]+=row.along;sum[1]+=row.total;}
 static void oxi_channel_sums(const oxi_channels_back*r,int64_t at,int64_t runs,const float*mean,float*room,double*sum){
 for(int64_t n,end=at+runs*r->size;at<end;at+=n){n=oxi_min_i64(end-at,r->piece);
 const float*g=oxi_floats_of(r->k,r->call->in[0],at,n,room);const float*x=oxi_floats_of(r->k,r->call->in[1],at,n,room+r->piece);
@@ -8561,7 +8573,7 @@ for(int i=0;i<count&&status==OX_OK;i++){ox_tensor*g=ox_gradient(parameters[i]);
 if(g&&!ox_clamp_(oxi_real_numbers(g),-most,most))status=ox_error();}
 (void)oxi_work_end(&work,NULL);(void)ox_set_grad_enabled(enabled);return status;}
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0x2e31273
+#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0x265ba36b
 #error "OX_TORCH_NN_FILE names another version of oxtorch_nn.h"
 #elif OXI_SECTION == 1 /* >>autograd/back/kernels.inc */
 #define OXI_WRITE(n,out,streams,OF)OXI_WRITE_AHEAD(n,out,streams,OF,OXI_NOTHING_AHEAD)
@@ -8710,58 +8722,74 @@ OXI_INLINE void OXI_ISA(norm_flush)(oxi_norm_row*r,const OXI_ISA(norm_lanes)*a){
 r->squares+=(double)vf_hsum(a->squares);
 r->total+=(double)vf_hsum(a->total);
 r->along+=(double)vf_hsum(a->along);}
-typedef struct OXI_ISA(norm_writing){oxi_norm_row row;int64_t at,end;float*out,*weight_sums,*bias_sums;vf mean,scale,rest,less,along;
-bool streams;}OXI_ISA(norm_writing);
-#define OXI_NORM_WRITE(load,store,keep,i){\
+typedef struct OXI_ISA(norm_writing){oxi_norm_row row;int64_t at;vf mean,scale,rest,less,along;}OXI_ISA(norm_writing);
+#define OXI_NORM_WRITE(load,store,keep,i,to){\
 const oxi_norm_row*r=&w->row;\
 vf mean=w->mean,scale=w->scale,rest=w->rest,y=OXI_NORM_Y(load,i);\
 vf g=load(r->g+i),h=vf_add(g,w->less);\
 if(weighted)h=vf_fma(g,load(weight+i),w->less);\
 if(sums){\
-keep(w->weight_sums+i,vf_fma(g,y,load(w->weight_sums+i)));\
-keep(w->bias_sums+i,vf_add(load(w->bias_sums+i),g));}\
-store(w->out+i,vf_mul(vf_fnma(y,w->along,h),scale));}
-OXI_INLINE void OXI_ISA(norm_write_one)(const OXI_ISA(norm_writing)*w,const float*weight,int k,bool weighted,bool sums){
-#define OXI_NORM_STORE(p,a){if (w->streams)vf_stream(p,a);else vf_store(p,a);}
-OXI_NORM_WRITE(vf_load,OXI_NORM_STORE,vf_store,w->at+k)
+keep(r->weight_sums+i,vf_fma(g,y,load(r->weight_sums+i)));\
+keep(r->bias_sums+i,vf_add(load(r->bias_sums+i),g));}\
+store(to,vf_mul(vf_fnma(y,w->along,h),scale));}
+OXI_INLINE void OXI_ISA(norm_write_one)(const OXI_ISA(norm_writing)*w,int64_t i,int k,bool weighted,bool sums){
+const float*weight=w->row.weight;
+#define OXI_NORM_STORE(p,a){if (w->row.streams)vf_stream(p,a);else vf_store(p,a);}
+OXI_NORM_WRITE(vf_load,OXI_NORM_STORE,vf_store,i+k,r->out+i+k)
 #undef OXI_NORM_STORE
 }
-OXI_INLINE void OXI_ISA(norm_write_left)(OXI_ISA(norm_writing)*w,bool weighted,bool sums){const int64_t left=w->end-w->at;
+OXI_INLINE OXI_ISA(norm_writing)OXI_ISA(norm_writing_from)(const OXI_ISA(norm_writing)*w,int64_t first){OXI_ISA(norm_writing)to=*w;
+to.row.x+=first;to.row.g+=first;to.row.out+=first;if(to.row.weight)to.row.weight+=first;
+if(to.row.weight_sums)to.row.weight_sums+=first;
+if(to.row.bias_sums)to.row.bias_sums+=first;
+return to;}
+OXI_INLINE void OXI_ISA(norm_write_edge)(const OXI_ISA(norm_writing)*w,int64_t i,int64_t end,float*out,bool weighted,bool sums){
 const float*weight=w->row.weight;
 #define OXI_STORE_LEFT(p,a)vf_store_n(p,a,left)
-if(left>0)OXI_NORM_WRITE(OXI_LOAD_LEFT,OXI_STORE_LEFT,OXI_STORE_LEFT,w->at)
+for(int64_t left;i<end;i+=left,out+=left){left=end-i<VF?end-i:VF;
+OXI_NORM_WRITE(OXI_LOAD_LEFT,OXI_STORE_LEFT,OXI_STORE_LEFT,i,out)}
 #undef OXI_STORE_LEFT
 }
 #define OXI_NORM_AHEAD(k){\
 OXI_PREFETCH_READ(r->x+i+k+ahead);\
 OXI_PREFETCH_READ(r->g+i+k+ahead);\
-if(w->streams){\
+if(to->row.streams){\
 OXI_PREFETCH_FAR(r->x+i+k+4*ahead);\
 OXI_PREFETCH_FAR(r->g+i+k+4*ahead);}}
-OXI_INLINE void OXI_ISA(norm_measure)(oxi_norm_row*row,OXI_ISA(norm_writing)*w,bool weighted,bool sums,bool centered){
-const oxi_norm_row copy=*row,*r=&copy;const int64_t n=r->n;enum{ahead=OXI_PREFETCH_AHEAD/sizeof(float)};
-const uint64_t writes=(uint64_t)(w->end-w->at)/(2*VF)*(2*VF);const vf about=vf_set1(r->about);for(int64_t i=0,end;i<n;i=end){
-OXI_ISA(norm_lanes)a;a.sum=a.squares=a.total=a.along=vf_zero();end=i+OXI_NORM_FLUSH<n?i+OXI_NORM_FLUSH:n;for(;i+2*VF<=end;i+=2*VF){
-OXI_NORM_AHEAD(0)
+OXI_INLINE int64_t OXI_ISA(norm_stretch)(OXI_ISA(norm_lanes)*a,const oxi_norm_row*r,
+const OXI_ISA(norm_writing)*to,int64_t i,int64_t until,vf about,bool weighted,bool sums,bool centered,bool writing){
+enum{ahead=OXI_PREFETCH_AHEAD/sizeof(float)};for(;i+2*VF<=until;i+=2*VF){OXI_NORM_AHEAD(0)
 if(VF==16)OXI_NORM_AHEAD(16)
-const bool writing=(uint64_t)(i-OXI_NORM_LAG)<writes;
-OXI_ISA(norm_add)(&a,r,i,0,about,weighted,centered);if(writing)OXI_ISA(norm_write_one)(w,r->weight,0,weighted,sums);
-OXI_ISA(norm_add)(&a,r,i,VF,about,weighted,centered);if(!writing)continue;
-OXI_ISA(norm_write_one)(w,r->weight,VF,weighted,sums);w->at+=2*VF;}
+OXI_ISA(norm_add)(a,r,i,0,about,weighted,centered);
+if(writing)OXI_ISA(norm_write_one)(to,i,0,weighted,sums);
+OXI_ISA(norm_add)(a,r,i,VF,about,weighted,centered);if(writing)OXI_ISA(norm_write_one)(to,i,VF,weighted,sums);}
+return i;}
+OXI_INLINE void OXI_ISA(norm_measure)(oxi_norm_row*row,OXI_ISA(norm_writing)*w,bool weighted,bool sums,bool centered){
+const oxi_norm_row copy=*row,*r=&copy;const int64_t n=r->n,lag=w->row.streams?w->row.lag:OXI_NORM_LAG;
+const int64_t most=n/(2*VF)*(2*VF)-lag;int64_t writes=(w->row.end-w->at)/(2*VF)*(2*VF);if(writes>most)writes=most<0?0:most;
+const OXI_ISA(norm_writing)to=OXI_ISA(norm_writing_from)(w,w->at-lag);const vf about=vf_set1(r->about);for(int64_t i=0,end;i<n;i=end){
+OXI_ISA(norm_lanes)a;a.sum=a.squares=a.total=a.along=vf_zero();end=i+OXI_NORM_FLUSH<n?i+OXI_NORM_FLUSH:n;
+#define OXI_NORM_STRETCH(until,writing)\
+i=OXI_ISA(norm_stretch)(&a,r,&to,i,(until)<end?(until):end,about,weighted,sums,centered,writing);
+OXI_NORM_STRETCH(lag,false)
+OXI_NORM_STRETCH(lag+writes,true)
+OXI_NORM_STRETCH(end,false)
+#undef OXI_NORM_STRETCH
 if(i+VF<=end){OXI_ISA(norm_add)(&a,r,i,0,about,weighted,centered);
 i+=VF;}
 if(i<end)OXI_ISA(norm_add_left)(&a,r,i,end-i,weighted,centered);
-OXI_ISA(norm_flush)(row,&a);}}
+OXI_ISA(norm_flush)(row,&a);}
+w->at+=writes;}
 OXI_INLINE void OXI_ISA(norm_write_of)(OXI_ISA(norm_writing)*w,oxi_norm_row*next,bool weighted,bool sums){if(next&&next->centered)
 OXI_ISA(norm_measure)(next,w,weighted,sums,true);
 else if(next)
 OXI_ISA(norm_measure)(next,w,weighted,sums,false);
-for(;w->at+VF<=w->end;w->at+=VF)OXI_ISA(norm_write_one)(w,w->row.weight,0,weighted,sums);
-OXI_ISA(norm_write_left)(w,weighted,sums);}
-OXI_KERNEL void OXI_ISA(norm_write)(const oxi_norm_row*r,int64_t first,int64_t n,float*out,bool streams,oxi_norm_row*next){
-OXI_ISA(norm_writing)w;w.row=*r;w.at=first;w.end=first+n;w.out=out-first;w.weight_sums=r->sums;w.bias_sums=r->sums?r->sums+r->n:NULL;
+const oxi_norm_row*r=&w->row;for(;w->at<r->end;w->at+=VF)OXI_ISA(norm_write_one)(w,w->at,0,weighted,sums);
+OXI_ISA(norm_write_edge)(w,0,r->head,r->first,weighted,sums);OXI_ISA(norm_write_edge)(w,r->end,r->n,r->last,weighted,sums);}
+OXI_KERNEL void OXI_ISA(norm_write)(const oxi_norm_row*r,oxi_norm_row*next){OXI_ISA(norm_writing)w;w.row=*r;w.at=r->head;
 w.mean=vf_set1(r->mean);w.scale=vf_set1(r->scale);w.rest=vf_set1(r->rest);w.less=vf_set1(-(float)r->total);
-w.along=vf_set1((float)r->along);w.streams=streams;if(r->weight&&r->sums)
+w.along=vf_set1((float)r->along);for(int i=0;r->to&&i<16;i+=VF)vf_stream(r->to+i,vf_load(r->whole+i));
+if(r->weight&&r->weight_sums)
 OXI_ISA(norm_write_of)(&w,next,true,true);
 else if(r->weight)
 OXI_ISA(norm_write_of)(&w,next,true,false);

@@ -2144,8 +2144,8 @@ oxi_shunt_figure packed[2];oxi_shunt_figure around;}oxi_shunt_rates;typedef stru
 bool packs;bool moves_whole;uint8_t kind;uint64_t place;double load[2],save[2];
 double load_takes[2],save_takes[2];}oxi_shunt_known;
 typedef struct oxi_shunt_problem{int32_t node_count,item_count;const int32_t*first;const oxi_shunt_touch*touch;const double*seconds;
-const bool*again;const int32_t*order;oxi_shunt_known*known;oxi_shunt_known*other;uint64_t capacity,host_room;uint64_t cache_room;
-uint64_t ring[2];uint64_t tile;double least[OXI_LANES];
+const bool*again;const int32_t*order;oxi_shunt_known*known;oxi_shunt_known*other;uint64_t capacity,host_room;uint64_t largest;
+uint64_t cache_room;uint64_t ring[2];uint64_t tile;double least[OXI_LANES];
 double time_most;
 double begun,begun_work;
 double time_share;
@@ -2163,7 +2163,7 @@ int32_t node_count,item_count,instruction_count,change_count,segment_count,slot_
 oxi_shunt_instruction*instruction;oxi_shunt_change*change;oxi_shunt_known*known;oxi_shunt_segment*segment;double*seconds;
 size_t instruction_room,change_room,segment_room;uint64_t peak,pinned_bytes;uint64_t ring[2];int32_t crowded;double most;
 double until;
-int32_t recomputed;int64_t runs;int32_t moved;bool whole;bool measured;double expected;
+bool large;int32_t recomputed;int64_t runs;int32_t moved;bool whole;bool measured;double expected;
 double takes;
 double enough;
 double simulated,compute,bound,disk,link;
@@ -3465,8 +3465,8 @@ oxi_shunt_order_close(&o,p);if(moves)return order;
 oxi_shunt_unlist(order,nodes,sizeof*order);return NULL;}
 /* >>stream/shunt/plan/place.c */
 enum{OXI_PACK_TIGHT=1,OXI_PACK_LATE=2,OXI_PACK_RING=4,OXI_PACK_APART=8,OXI_PACK_LONG=16};
-enum{OXI_PACK_NEXT=32,OXI_PACK_TURNS=64,OXI_PACK_SIDES=128,OXI_PACKINGS=8};enum{OXI_PACK_SIDES_AT=8,OXI_PACK_SIDES_MOST=20};
-static const int oxi_shunt_packings[OXI_PACKINGS]={
+enum{OXI_PACK_NEXT=32,OXI_PACK_TURNS=64,OXI_PACK_SIDES=128,OXI_PACKINGS=8};enum{OXI_PACK_LOOSE=1<<28};
+enum{OXI_PACK_SIDES_AT=8,OXI_PACK_SIDES_MOST=20};static const int oxi_shunt_packings[OXI_PACKINGS]={
 0,OXI_PACK_TIGHT,OXI_PACK_RING,OXI_PACK_RING|OXI_PACK_TIGHT,OXI_PACK_APART,OXI_PACK_LONG,OXI_PACK_NEXT,OXI_PACK_TURNS};
 typedef struct oxi_shunt_choice{double pinned_part,capacity_part,dirty_weight;
 int packing,spread;}oxi_shunt_choice;typedef struct oxi_shunt_placing{uint8_t*keep;uint64_t pinned_bytes;}oxi_shunt_placing;
@@ -3518,7 +3518,7 @@ if(h->next[child]<=next)break;
 h->next[at]=h->next[child];h->access[at]=h->access[child];}
 h->next[at]=next;h->access[at]=access;}
 typedef struct oxi_shunt_min{const oxi_shunt_problem*p;const oxi_shunt_order*o;uint8_t*keep;int32_t*item_of;int32_t*last;int32_t*stamp;
-uint8_t*dirty;oxi_shunt_heap heap[2];uint64_t used,most;double weight;}oxi_shunt_min;
+uint8_t*dirty;oxi_shunt_heap heap[2];uint64_t used,most,all;double weight;}oxi_shunt_min;
 static int32_t oxi_shunt_min_top(oxi_shunt_min*m,int which,int32_t slot){oxi_shunt_heap*h=&m->heap[which];while(h->count>0){
 int32_t a=h->access[0],i=m->item_of[a];if(m->last[i]==a&&m->dirty[i]==which&&m->stamp[i]!=slot)return a;
 oxi_shunt_heap_pop(h);}
@@ -3542,18 +3542,20 @@ static bool oxi_shunt_min_walk(oxi_shunt_min*m){const oxi_shunt_order*o=m->o;for
 for(int32_t k=o->from[slot];k<o->from[slot+1];k++){int32_t i=m->item_of[o->access[k]];
 m->stamp[i]=slot;if(m->last[i]>=0||oxi_shunt_is_apart(&m->p->known[i]))continue;
 m->used+=m->p->known[i].room;m->last[i]=o->access[k];}
-while(m->used>m->most)
-if(!oxi_shunt_min_evict(m,slot))return false;
+while(m->used>m->most&&oxi_shunt_min_evict(m,slot)){}
+if(m->used>m->all)return false;
 oxi_shunt_min_after(m,slot);}
 return true;}
+static bool oxi_shunt_has_large(const oxi_shunt_problem*p,const oxi_shunt_order*o){
+return o->access_count>OXI_SHUNT_FEW&&p->largest>p->capacity/2;}
 static bool oxi_shunt_place(const oxi_shunt_problem*p,const oxi_shunt_order*o,const oxi_shunt_choice*c,oxi_shunt_placing*out){
 size_t items=(size_t)p->item_count,accesses=(size_t)o->access_count;
 uint64_t widest=oxi_shunt_widest(p),left=p->capacity-out->pinned_bytes;oxi_shunt_min m;memset(&m,0,sizeof m);
 if(out->pinned_bytes>p->capacity||widest>left)return false;
 m.p=p;m.o=o;m.keep=out->keep;m.weight=c->dirty_weight;m.most=(uint64_t)(c->capacity_part*(double)left);
-if(m.most<widest)m.most=widest;
-int32_t*ints=(int32_t*)oxi_alloc((2*items+5*accesses+1)*sizeof*ints);m.dirty=(uint8_t*)oxi_shunt_list(items,1);bool placed=ints&&m.dirty;
-if(placed){memset(m.keep,0,accesses);
+if(m.most<widest&&!oxi_shunt_has_large(p,o))m.most=widest;
+m.all=left;int32_t*ints=(int32_t*)oxi_alloc((2*items+5*accesses+1)*sizeof*ints);m.dirty=(uint8_t*)oxi_shunt_list(items,1);
+bool placed=ints&&m.dirty;if(placed){memset(m.keep,0,accesses);
 m.last=ints;m.stamp=ints+items;m.item_of=m.stamp+items;for(int h=0;h<2;h++){m.heap[h].access=m.item_of+accesses*(size_t)(1 +2*h);
 m.heap[h].next=m.heap[h].access +accesses;}
 for(int32_t i=0;i<p->item_count;i++){m.last[i]=m.stamp[i]=-1;
@@ -3576,11 +3578,13 @@ oxi_shunt_unlist(used,(size_t)o->slot_count,sizeof*used);return true;}
 /* >>stream/shunt/plan/places.c */
 typedef struct oxi_shunt_block{uint64_t place,bytes;int32_t before,behind;int32_t bin,next,last;int32_t clock[OXI_LANES];double free_at;
 }oxi_shunt_block;enum{OXI_SHUNT_BINS=32};typedef struct oxi_shunt_schedule{const oxi_shunt_problem*p;const oxi_shunt_order*o;
-const uint8_t*keep;oxi_shunt_plan*plan;uint64_t*used;int32_t*loads,*issues,*defines,*ends;int32_t*segment_of;uint8_t*tier;
-int32_t(*saved)[2];oxi_shunt_block*block;int32_t bin[OXI_SHUNT_BINS],open_count;int32_t*block_of;size_t block_room;
-int32_t block_count,spare;bool crowded;int32_t crowds;uint64_t placed;double*finish[OXI_LANES],lane_end[OXI_LANES];
-size_t finish_room;oxi_shunt_ring ring[2];int32_t read_slot,read_segment;uint64_t host_left;int packing;int32_t taken;bool tight;
-}oxi_shunt_schedule;static bool oxi_shunt_block_free(const oxi_shunt_schedule*s,int32_t b){return b>=0&&s->block[b].bin>=0;}
+const uint8_t*keep;oxi_shunt_plan*plan;uint64_t*used;double*idle;
+int32_t*loads,*issues,*defines,*ends;int32_t*segment_of;uint8_t*tier;int32_t(*saved)[2];oxi_shunt_block*block;
+int32_t bin[OXI_SHUNT_BINS],open_count;int32_t*block_of;size_t block_room;int32_t block_count,spare;bool crowded;int32_t crowds;
+uint64_t placed;double*finish[OXI_LANES],lane_end[OXI_LANES];
+size_t finish_room;oxi_shunt_ring ring[2];int32_t read_slot,read_segment;uint64_t host_left;uint64_t*kept;uint64_t*below;uint64_t limit;
+int packing;int32_t taken;bool tight;}oxi_shunt_schedule;static bool oxi_shunt_block_free(const oxi_shunt_schedule*s,int32_t b){
+return b>=0&&s->block[b].bin>=0;}
 static int oxi_shunt_bin_of(uint64_t bytes){int bin=1;for(bytes>>=12;bytes>0;bytes>>=1)bin++;
 return bin<OXI_SHUNT_BINS?bin:OXI_SHUNT_BINS-1;}
 static void oxi_shunt_block_unlist(oxi_shunt_schedule*s,int32_t b){const oxi_shunt_block*one=&s->block[b];if(one->last>=0)
@@ -3646,9 +3650,10 @@ bytes+=s->block[b].bytes;}
 if(bytes<room)return false;
 fit->first=b;fit->last=last;fit->place=s->block[b].place;fit->left=bytes-room;return true;}
 static bool oxi_shunt_fit_best(const oxi_shunt_schedule*s,int bin,bool end,uint64_t room,double now,bool found,oxi_shunt_fit*best){
-oxi_shunt_fit fit;memset(&fit,0,sizeof fit);for(int32_t b=s->bin[bin];b>=0;b=s->block[b].next){
-if(!end&&s->tight&&oxi_shunt_block_free(s,s->block[b].before))continue;
+oxi_shunt_fit fit;const uint64_t limit=s->kept?s->limit:UINT64_MAX;memset(&fit,0,sizeof fit);
+for(int32_t b=s->bin[bin];b>=0;b=s->block[b].next){if(!end&&s->tight&&oxi_shunt_block_free(s,s->block[b].before))continue;
 if(end?!oxi_shunt_fit_end(s,b,room,&fit):!oxi_shunt_fit_at(s,b,room,&fit))continue;
+if(fit.place+(end?fit.left:0)+room>limit)continue;
 if(fit.free_at<now)fit.free_at=now;
 if(found&&(end?fit.place<best->place:!oxi_shunt_fit_beats(s,&fit,best)))continue;
 *best=fit;found=true;}
@@ -3658,10 +3663,31 @@ bool large=s->p->known[g->item].room>(s->p->capacity-s->plan->pinned_bytes)/LARG
 int side=packing>>(OXI_PACK_SIDES_AT+s->taken%OXI_PACK_SIDES_MOST)&1;
 return(packing&OXI_PACK_APART&&large)||(packing&OXI_PACK_LONG&&slots>1)||
 (packing&OXI_PACK_NEXT&&slots>0)||(packing&OXI_PACK_TURNS&&s->taken%2==1)||(packing&OXI_PACK_SIDES&&side==1);}
+static bool oxi_shunt_block_split(oxi_shunt_schedule*s,int32_t b,uint64_t bytes){
+int32_t rest=oxi_shunt_block_new(s,b,s->block[b].behind);if(rest<0)return false;
+oxi_shunt_block*one=&s->block[b],*two=&s->block[rest];two->place=one->place+bytes;two->bytes=one->bytes-bytes;two->free_at=one->free_at;
+memcpy(two->clock,one->clock,sizeof two->clock);one->bytes=bytes;oxi_shunt_block_open(s,rest);return true;}
+static int32_t oxi_shunt_block_at(oxi_shunt_schedule*s,uint64_t place){for(int bin=0;bin<OXI_SHUNT_BINS;bin++)
+for(int32_t b=s->bin[bin];b>=0;b=s->block[b].next){uint64_t begin=s->block[b].place;
+if(begin>place||place-begin>=s->block[b].bytes)continue;
+if(begin==place)return b;
+return oxi_shunt_block_split(s,b,place-begin)?s->block[b].behind:-1;}
+return-1;}
+static bool oxi_shunt_fit_place(oxi_shunt_schedule*s,uint64_t place,uint64_t room,oxi_shunt_fit*fit){uint64_t bytes=0;
+int32_t b=oxi_shunt_block_at(s,place);fit->first=b;fit->place=place;for(;bytes<room&&oxi_shunt_block_free(s,b);b=s->block[b].behind){
+bytes+=s->block[b].bytes;fit->last=b;}
+fit->left=bytes-room;return bytes>=room;}
+static uint64_t oxi_shunt_limit_of(const oxi_shunt_schedule*s,const oxi_shunt_segment*g){uint64_t limit=UINT64_MAX;
+int32_t end=g->stays?s->o->slot_count-1:g->last;for(int32_t j=g->from+1;j<=end;j++)
+if(s->below[j]<limit)limit=s->below[j];
+return limit;}
 static bool oxi_shunt_take_place(oxi_shunt_schedule*s,double now,oxi_shunt_segment*g,int32_t*clock){
-uint64_t room=s->p->known[g->item].room;bool end=oxi_shunt_takes_end(s,g);oxi_shunt_fit best;memset(&best,0,sizeof best);
-bool found=oxi_shunt_fit_best(s,0,end,room,now,false,&best);for(int bin=oxi_shunt_bin_of(room);bin<OXI_SHUNT_BINS;bin++)
-if(s->bin[bin]>=0)found=oxi_shunt_fit_best(s,bin,end,room,now,found,&best);
+uint64_t room=s->p->known[g->item].room,kept=s->kept?s->kept[g-s->plan->segment]:UINT64_MAX;
+bool end=kept==UINT64_MAX&&oxi_shunt_takes_end(s,g);oxi_shunt_fit best;memset(&best,0,sizeof best);
+bool found=kept<UINT64_MAX&&oxi_shunt_fit_place(s,kept,room,&best);for(int anywhere=s->kept==NULL;anywhere<2&&!found;anywhere++){
+s->limit=anywhere?UINT64_MAX:oxi_shunt_limit_of(s,g);found=oxi_shunt_fit_best(s,0,end,room,now,false,&best);
+for(int bin=oxi_shunt_bin_of(room);bin<OXI_SHUNT_BINS;bin++)
+if(s->bin[bin]>=0)found=oxi_shunt_fit_best(s,bin,end,room,now,found,&best);}
 s->block_of[g->item]=-1;s->placed+=room;s->taken++;s->crowded=s->crowded||!found;
 return!found||oxi_shunt_occupy(s,&best,end,room,g,clock);}
 static void oxi_shunt_block_merge(oxi_shunt_schedule*s,int32_t x,int32_t y){oxi_shunt_block*one=&s->block[x],*two=&s->block[y];
@@ -3675,6 +3701,38 @@ bool many=s->open_count>MANY;int32_t before=one->before;if(oxi_shunt_block_free(
 b=before;}
 int32_t behind=s->block[b].behind;if(oxi_shunt_block_free(s,behind)&&(many||(s->block[behind].free_at<=now&&s->block[b].free_at<=now)))
 oxi_shunt_block_merge(s,b,behind);}
+/* >>stream/shunt/plan/reserve.c */
+typedef struct oxi_shunt_large{uint64_t room,place;int32_t segment,from,end;}oxi_shunt_large;enum{OXI_SHUNT_LARGE_MOST=512};
+static int oxi_shunt_large_compare(const void*a,const void*b){
+const oxi_shunt_large*x=(const oxi_shunt_large*)a,*y=(const oxi_shunt_large*)b;if(x->room!=y->room)return x->room>y->room?-1:1;
+return x->segment<y->segment?-1:x->segment>y->segment;}
+static int32_t oxi_shunt_large_list(const oxi_shunt_schedule*s,oxi_shunt_large*list){enum{LARGE=16};
+const uint64_t all=s->p->capacity-s->plan->pinned_bytes;int32_t count=0;for(int32_t g=0;g<s->plan->segment_count;g++){
+const oxi_shunt_segment*one=&s->plan->segment[g];uint64_t room=s->p->known[one->item].room;if(room<=all/LARGE)continue;
+if(count==OXI_SHUNT_LARGE_MOST)return 0;
+const oxi_shunt_large large={room,0,g,one->from,one->stays?s->o->slot_count:one->last};list[count++]=large;}
+qsort(list,(size_t)count,sizeof*list,oxi_shunt_large_compare);return count;}
+static uint64_t oxi_shunt_large_place(const oxi_shunt_schedule*s,const oxi_shunt_large*list,int32_t k){
+const oxi_shunt_large*one=&list[k];uint64_t end=s->p->capacity;for(int32_t q=0;q<k;q++){const oxi_shunt_large*other=&list[q];
+bool apart=other->place==0||other->from>one->end||other->end<one->from;
+if(apart||other->place>=end||other->place+other->room<=end-one->room)continue;
+if(other->place<s->plan->pinned_bytes+one->room)return 0;
+end=other->place;q=-1;}
+return end-one->room;}
+static void oxi_shunt_reserve(oxi_shunt_schedule*s){size_t slots=(size_t)s->o->slot_count,segments=(size_t)s->plan->segment_count;
+oxi_shunt_large*list=(oxi_shunt_large*)oxi_shunt_list(OXI_SHUNT_LARGE_MOST,sizeof*list);
+int32_t count=list?oxi_shunt_large_list(s,list):0;if(count>0){s->kept=(uint64_t*)oxi_shunt_list(segments,sizeof*s->kept);
+s->below=(uint64_t*)oxi_shunt_list(slots,sizeof*s->below);}
+if(s->kept&&!s->below){oxi_shunt_unlist(s->kept,segments,sizeof*s->kept);
+s->kept=NULL;}
+if(s->kept){memset(s->kept,0xff,segments*sizeof*s->kept);
+memset(s->below,0xff,slots*sizeof*s->below);for(int32_t k=0;k<count;k++){list[k].place=oxi_shunt_large_place(s,list,k);
+if(list[k].place==0)continue;
+s->kept[list[k].segment]=list[k].place;uint64_t*below=&s->below[list[k].from];if(list[k].place<*below)*below=list[k].place;}}
+oxi_shunt_unlist(list,OXI_SHUNT_LARGE_MOST,sizeof*list);}
+static void oxi_shunt_reserve_end(oxi_shunt_schedule*s){
+if(s->kept)oxi_shunt_unlist(s->kept,(size_t)s->plan->segment_count,sizeof*s->kept);
+if(s->below)oxi_shunt_unlist(s->below,(size_t)s->o->slot_count,sizeof*s->below);}
 /* >>stream/shunt/plan/schedule.c */
 static oxi_shunt_segment*oxi_shunt_segment_add(oxi_shunt_schedule*s){oxi_shunt_plan*plan=s->plan;
 void*grown=oxi_grow(plan->segment,&plan->segment_room,(size_t)plan->segment_count+1,sizeof*plan->segment,false);if(!grown)return NULL;
@@ -3700,9 +3758,9 @@ if(s->used[j]>s->p->capacity-s->plan->pinned_bytes)return false;
 return true;}
 static bool oxi_shunt_is_late(const oxi_shunt_schedule*s,int32_t j){
 return j%256==255&&s->plan->until>0&&oxi_shunt_spent(s->p)>s->plan->until;}
-static int32_t oxi_shunt_slot_at(const oxi_shunt_order*o,double time){int32_t low=0,high=o->slot_count-1;
+static int32_t oxi_shunt_slot_at(const oxi_shunt_order*o,const double*start,double time){int32_t low=0,high=o->slot_count-1;
 while(low<high){int32_t middle=(low+high+1)/2;
-if(o->start[middle]<=time)
+if(start[middle]<=time)
 low=middle;
 else
 high=middle-1;}
@@ -3710,16 +3768,30 @@ return low;}
 static void oxi_shunt_list_segments(oxi_shunt_schedule*s){for(int32_t g=s->plan->segment_count-1;g>=0;g--){
 oxi_shunt_segment*one=&s->plan->segment[g];one->next_end=s->ends[one->last];s->ends[one->last]=g;
 int32_t*list=one->loads?&s->loads[one->first]:&s->defines[one->first];one->next=*list;*list=g;}}
-static void oxi_shunt_want(oxi_shunt_schedule*s){const oxi_shunt_order*o=s->o;double next[2];
-next[0]=next[1]=o->start[o->slot_count];for(int32_t j=o->slot_count-1;j>=0;j--)
+static void oxi_shunt_find_idle(oxi_shunt_schedule*s){const oxi_shunt_order*o=s->o;double busy_until=0;
+uint64_t host=s->p->host_room;s->plan->large=oxi_shunt_has_large(s->p,o);
+if(s->plan->large)s->idle=(double*)oxi_shunt_list((size_t)o->slot_count+1,sizeof*s->idle);
+if(!s->idle)return;
+for(int32_t j=0;j<o->slot_count;j++){double from=busy_until>o->start[j]?busy_until:o->start[j];
+s->idle[j+1]=s->idle[j]+(o->start[j+1]>from?o->start[j+1]-from:0);for(int32_t g=s->ends[j];g>=0;g=s->plan->segment[g].next_end){
+const oxi_shunt_known*k=&s->p->known[s->plan->segment[g].item];if(!s->plan->segment[g].saves)continue;
+if(k->room<=host){host-=k->room;
+continue;}
+busy_until=(busy_until>o->start[j+1]?busy_until:o->start[j+1])+k->save[1];}}}
+static void oxi_shunt_want(oxi_shunt_schedule*s){const oxi_shunt_order*o=s->o;const double*start[2];
+double next[2];
+start[0]=o->start;start[1]=s->idle?s->idle:o->start;for(int lane=0;lane<2;lane++)next[lane]=start[lane][o->slot_count];
+for(int32_t j=o->slot_count-1;j>=0;j--)
 for(int32_t g=s->loads[j];g>=0;g=s->plan->segment[g].next){oxi_shunt_segment*one=&s->plan->segment[g];
 const oxi_shunt_known*k=&s->p->known[one->item];int lane=k->on_host||s->p->ring[0]>0?0:1;
-int32_t least=g>0&&one[-1].item==one->item?one[-1].last +1:0;next[lane]=(next[lane]<o->start[j]?next[lane]:o->start[j])-k->load[lane];
-one->block=next[lane]>0?oxi_shunt_slot_at(o,next[lane]):0;if(one->block<least)one->block=least;
+int32_t least=g>0&&one[-1].item==one->item?one[-1].last +1:0;
+next[lane]=(next[lane]<start[lane][j]?next[lane]:start[lane][j])-k->load[lane];
+one->block=next[lane]>0?oxi_shunt_slot_at(o,start[lane],next[lane]):0;if(one->block<least)one->block=least;
 if(s->packing&OXI_PACK_LATE)one->block=j;}}
 static void oxi_shunt_prefetch(oxi_shunt_schedule*s){enum{STEPS=1<<22,FAR=512};uint64_t room=s->p->capacity-s->plan->pinned_bytes;
+if(s->packing&OXI_PACK_LOOSE)room-=room/8;
 int32_t before[2]={0,0},far=STEPS/(s->o->slot_count+1);if(far<FAR)far=FAR;
-oxi_shunt_list_segments(s);oxi_shunt_want(s);for(int32_t j=0;j<s->o->slot_count&&!oxi_shunt_is_late(s,j);j++)
+oxi_shunt_list_segments(s);oxi_shunt_find_idle(s);oxi_shunt_want(s);for(int32_t j=0;j<s->o->slot_count&&!oxi_shunt_is_late(s,j);j++)
 for(int32_t g=s->loads[j];g>=0;g=s->plan->segment[g].next){oxi_shunt_segment*one=&s->plan->segment[g];
 const oxi_shunt_known*k=&s->p->known[one->item];int32_t*last=&before[k->on_host||s->p->ring[0]>0?0:1],least=one->block;
 if(s->packing&OXI_PACK_RING&&*last>least)least=*last;
@@ -3886,9 +3958,9 @@ s->block->place=s->plan->pinned_bytes;s->block->bytes=s->p->capacity-s->plan->pi
 s->host_left=s->p->host_room;s->read_segment=-1;for(int k=0;k<2;k++)s->ring[k].bytes=s->p->ring[k];
 return true;}
 static void oxi_shunt_schedule_close(oxi_shunt_schedule*s){size_t slots=(size_t)s->o->slot_count+1,items=(size_t)s->p->item_count;
-oxi_shunt_unlist(s->used,slots,sizeof*s->used);oxi_shunt_unlist(s->loads,4*slots,sizeof*s->loads);
-oxi_shunt_unlist(s->segment_of,2*items,sizeof*s->segment_of);oxi_shunt_unlist(s->tier,items,1);
-oxi_shunt_unlist(s->saved,items,sizeof*s->saved);for(int lane=0;lane<OXI_LANES;lane++)
+oxi_shunt_reserve_end(s);oxi_shunt_unlist(s->used,slots,sizeof*s->used);if(s->idle)oxi_shunt_unlist(s->idle,slots,sizeof*s->idle);
+oxi_shunt_unlist(s->loads,4*slots,sizeof*s->loads);oxi_shunt_unlist(s->segment_of,2*items,sizeof*s->segment_of);
+oxi_shunt_unlist(s->tier,items,1);oxi_shunt_unlist(s->saved,items,sizeof*s->saved);for(int lane=0;lane<OXI_LANES;lane++)
 oxi_free(s->finish[lane],s->finish_room*sizeof**s->finish);
 oxi_free(s->block,s->block_room*sizeof*s->block);for(int k=0;k<2;k++)oxi_free(s->ring[k].entry,s->ring[k].room*sizeof*s->ring[k].entry);}
 static bool oxi_shunt_schedule_run(const oxi_shunt_problem*p,const oxi_shunt_order*o,const uint8_t*keep,
@@ -3897,6 +3969,7 @@ memset(&s,0,sizeof s);s.p=p;s.o=o;s.keep=keep;s.plan=plan;s.packing=packing;
 plan->instruction_count=plan->change_count=plan->segment_count=0;memset(plan->lane_count,0,sizeof plan->lane_count);
 plan->peak=plan->pinned_bytes=pinned_bytes;plan->simulated=plan->takes=0;plan->crowded=-1;memset(o->crowded,0,(size_t)o->slot_count);
 bool fits=oxi_shunt_schedule_open(&s)&&oxi_shunt_segments(&s);if(fits)oxi_shunt_prefetch(&s);
+if(fits&&s.idle)oxi_shunt_reserve(&s);
 fits=fits&&oxi_shunt_emit_all(&s);for(int lane=0;lane<OXI_LANES;lane++)
 if(s.lane_end[lane]>plan->simulated)plan->simulated=s.lane_end[lane];
 for(int k=0;k<2;k++)plan->ring[k]=s.ring[k].count>0?p->ring[k]:0;
@@ -4007,7 +4080,9 @@ return true;
 if(s->trial->crowded<0||oxi_shunt_spent(s->p)>s->end)return false;
 if(!large)
 oxi_shunt_clear_slot(s,s->trial->crowded,mend);
-else if(!oxi_shunt_clear_slots(s,mend))
+else if(s->trial->large&&!(packing&OXI_PACK_LOOSE))
+packing|=OXI_PACK_LOOSE;
+else if(!oxi_shunt_clear_slots(s,packing&OXI_PACK_LOOSE?mend-1:mend))
 return false;}
 return false;}
 static bool oxi_shunt_try(oxi_shunt_search*s,const oxi_shunt_choice*c){double start=oxi_shunt_spent(s->p);
@@ -4211,8 +4286,9 @@ static bool oxi_shunt_exact_all(oxi_shunt_search*s);static bool oxi_shunt_search
 memset(s,0,sizeof*s);s->p=p;s->end=oxi_shunt_spent(p)+p->time_most;size_t items=(size_t)p->item_count;
 s->trial=(oxi_shunt_plan*)oxi_calloc(1,sizeof*s->trial);s->best=(oxi_shunt_plan*)oxi_calloc(1,sizeof*s->best);
 s->ranks[0]=s->rank=(oxi_shunt_rank*)oxi_shunt_list(2*items,sizeof*s->rank);s->ranks[1]=s->rank+items;
-s->best_pins=(uint8_t*)oxi_shunt_list(items,1);s->host_most=p->host_room;for(int32_t i=0;i<p->item_count;i++)
+s->best_pins=(uint8_t*)oxi_shunt_list(items,1);s->host_most=p->host_room;for(int32_t i=0;i<p->item_count;i++){
 if(p->known[i].had&&p->known[i].on_host)s->host_most+=p->known[i].room;
+if(p->known[i].room>p->largest)p->largest=p->known[i].room;}
 if(!s->trial||!s->best||!s->rank||!s->best_pins)return false;
 if(!oxi_shunt_order_open(&s->order,p)||!oxi_shunt_order_open(&s->original,p))return false;
 s->placing.keep=(uint8_t*)oxi_shunt_list((size_t)s->order.access_count,1);

@@ -436,8 +436,8 @@ OXI_WORDS(mask_stride,8)OXI_WORDS(shape,8))
 #endif
 enum{OXI_VK_DEVICES=16,OXI_VK_USES=34,OXI_VK_SLOTS=32,OXI_VK_PARAM_ROOM=1<<18,OXI_VK_STAGES=4,OXI_VK_DIRECT=8,OXI_VK_DIRECTIONS=2,
 OXI_VK_STAGE_BYTES=8<<20,OXI_VK_ALIGN=256,OXI_VK_SMALL=1<<15,OXI_VK_SMALL_BLOCK=32<<20,OXI_VK_SIZES=40,OXI_VK_BLOCKS=1024,
-OXI_VK_SETS=256,OXI_VK_FREQUENCIES=4,OXI_VK_FIRST_BATCH=6,OXI_VK_BATCH=108,OXI_VK_HELD_IN=4,OXI_VK_GROUP=3,OXI_VK_KEPT=16,
-OXI_VK_KEPT_BYTES=1<<20,OXI_VK_FEW_NORMS=4,OXI_VK_STAMPS=512};
+OXI_VK_SETS=256,OXI_VK_FREQUENCIES=4,OXI_VK_ROUNDED=2,OXI_VK_FIRST_BATCH=6,OXI_VK_BATCH=108,OXI_VK_HELD_IN=4,OXI_VK_GROUP=3,
+OXI_VK_KEPT=16,OXI_VK_KEPT_BYTES=1<<20,OXI_VK_FEW_NORMS=4,OXI_VK_STAMPS=512};
 #define OXI_VK_BATCH_BYTES ((uint64_t)4<<30)
 typedef struct oxi_vk_instance_functions{PFN_vkGetInstanceProcAddr vkGetInstanceProcAddr;
 #define OXI_GLOBAL(name)PFN_vk##name vk##name;
@@ -607,11 +607,12 @@ typedef struct oxi_vk_frequency{double base;
 int64_t dims;oxi_vk_chunk*chunk;}oxi_vk_frequency;typedef struct oxi_vk_turns{double base,scale,magnitude;
 int64_t dims;ox_dtype dtype;const oxi_vk_chunk*of[2];uint64_t at[2];int64_t written[2],carried[2];oxi_vk_chunk*chunk;}oxi_vk_turns;
 typedef struct oxi_vk_rounded{const oxi_vk_chunk*of;uint64_t at;int64_t k,written,carried;oxi_vk_chunk*chunk;uint64_t bytes;
-}oxi_vk_rounded;typedef struct oxi_vk_use{oxi_vk_chunk*chunk;bool writes;bool beside;}oxi_vk_use;typedef struct oxi_vk_dispatch{
-oxi_vk_shader shader;oxi_vk_specials special;oxi_vk_use use[OXI_VK_USES];int uses;const void*params;uint32_t param_bytes;
-uint32_t groups[3];bool waits;}oxi_vk_dispatch;typedef struct oxi_vk_sum_made{oxi_vk_chunk*of;uint32_t at,noted;int64_t n,written,serial;
-oxi_vk_dispatch dispatch;oxi_vk_product_params params;}oxi_vk_sum_made;typedef struct oxi_vk_parts{oxi_vk_chunk*chunk;uint64_t bytes;
-uint32_t each;}oxi_vk_parts;typedef struct oxi_vk_box{int64_t number;int64_t serial;uint64_t up,down;
+}oxi_vk_rounded;typedef struct oxi_vk_placed{const oxi_vk_chunk*of;int64_t written;ox_tensor view;}oxi_vk_placed;
+typedef struct oxi_vk_use{oxi_vk_chunk*chunk;bool writes;bool beside;}oxi_vk_use;typedef struct oxi_vk_dispatch{oxi_vk_shader shader;
+oxi_vk_specials special;oxi_vk_use use[OXI_VK_USES];int uses;const void*params;uint32_t param_bytes;uint32_t groups[3];bool waits;
+}oxi_vk_dispatch;typedef struct oxi_vk_sum_made{oxi_vk_chunk*of;uint32_t at,noted;int64_t n,written,serial;oxi_vk_dispatch dispatch;
+oxi_vk_product_params params;}oxi_vk_sum_made;typedef struct oxi_vk_parts{oxi_vk_chunk*chunk;uint64_t bytes;uint32_t each;}oxi_vk_parts;
+typedef struct oxi_vk_box{int64_t number;int64_t serial;uint64_t up,down;
 bool told;}oxi_vk_box;typedef struct oxi_vk_ahead{const void*recorder;int64_t number,waiting;bool keeps;bool gap;oxi_vk_slot*slot;
 oxi_vk_host_buffer mail;oxi_vk_box box[2];}oxi_vk_ahead;typedef struct oxi_vk_held_call{oxi_call call;
 ox_tensor operand[OXI_VK_HELD_IN],result,*in[OXI_VK_HELD_IN];ox_storage storage[OXI_VK_HELD_IN],result_storage;}oxi_vk_held_call;
@@ -640,8 +641,9 @@ oxi_vk_chunk*kept[OXI_VK_KEPT];bool norm_written;oxi_vk_ahead ahead;oxi_vk_timed
 int64_t timed_number;double clock_ahead;
 oxi_vk_carrier carrier;PFN_vkGetMemoryHostPointerPropertiesEXT host_pointer_properties;uint64_t import_align;oxi_vk_pin*pins;
 int64_t pin_count;oxi_vk_host_buffer staging;oxi_vk_stage stage[OXI_VK_STAGES];int stage_current;oxi_vk_chunk*fault;oxi_vk_chunk*books;
-bool fault_told;oxi_vk_frequency frequencies[OXI_VK_FREQUENCIES];oxi_vk_turns turns[OXI_VK_FREQUENCIES];oxi_vk_rounded rounded;
-oxi_vk_parts parts;oxi_vk_sum_made sum_made;ox_vulkan_stats counters;}oxi_vk_device;
+bool fault_told;oxi_vk_frequency frequencies[OXI_VK_FREQUENCIES];oxi_vk_turns turns[OXI_VK_FREQUENCIES];
+oxi_vk_rounded rounded[OXI_VK_ROUNDED];int rounded_at;oxi_vk_placed placed;oxi_vk_parts parts;oxi_vk_sum_made sum_made;
+ox_vulkan_stats counters;}oxi_vk_device;
 
 
 static ox_status oxi_vk_submit(oxi_vk_device*d);
@@ -26152,7 +26154,8 @@ d->ahead.recorder=NULL;}
 static void oxi_vk_ahead_void(oxi_vk_device*d){if(!d->ahead.waiting)return;
 d->ahead.waiting=0;d->ahead.slot=NULL;if(d->ahead.keeps)return;
 for(int i=0;i<OXI_VK_FREQUENCIES;i++)d->turns[i].of[0]=NULL;
-d->rounded.of=NULL;d->sum_made.of=NULL;d->command_count=d->param_used=0;d->work=0;d->recorded=0;d->recording=false;d->ahead.gap=true;}
+for(int i=0;i<OXI_VK_ROUNDED;i++)d->rounded[i].of=NULL;
+d->placed.of=NULL;d->sum_made.of=NULL;d->command_count=d->param_used=0;d->work=0;d->recorded=0;d->recording=false;d->ahead.gap=true;}
 static uint64_t oxi_vk_in_box(uint64_t bytes){return(bytes+OXI_VK_ALIGN-1)/OXI_VK_ALIGN*OXI_VK_ALIGN;}
 static uint64_t oxi_vk_box_up(const oxi_vk_device*d,const oxi_vk_box*box){return(uint64_t)(box-d->ahead.box)*(d->ahead.mail.bytes/2);}
 static uint64_t oxi_vk_box_fault(const oxi_vk_device*d,const oxi_vk_box*box){return oxi_vk_box_up(d,box)+oxi_vk_in_box(box->up);}
@@ -26631,6 +26634,21 @@ if(!bound&&at<open)open=at;}
 if(at==OXI_VK_BINDINGS&&(at=open)==OXI_VK_BINDINGS)return false;
 dispatch->use[at==open?at:dispatch->uses++].chunk=chunk[i];blocks[i/10]|=(uint32_t)at<<(3*(i%10));}
 return true;}
+static void oxi_vk_place(oxi_vk_device*d,const ox_tensor*t){oxi_vk_chunk*chunk=oxi_vk_chunk_of(t);d->placed.of=chunk;
+d->placed.written=oxi_vk_epochs_of(d,chunk)->written;d->placed.view=*t;d->placed.view.offset=(int64_t)oxi_vk_element_at(t);
+d->placed.view.storage=NULL;}
+static int64_t oxi_vk_common_pitch(const ox_tensor*t,int64_t pitch){for(int i=0;i+1<t->ndim;i++)
+for(int64_t rest=t->shape[i]>1?t->stride[i]:0;rest!=0;){const int64_t next=pitch%rest;
+pitch=rest;rest=next;}
+return pitch<0?-pitch:pitch;}
+static bool oxi_vk_lies_beside(oxi_vk_device*d,const ox_tensor*t){const ox_tensor*view=&d->placed.view;
+oxi_vk_chunk*chunk=oxi_vk_chunk_of(t);if(d->placed.of!=chunk||d->placed.written!=oxi_vk_epochs_of(d,chunk)->written)return false;
+d->placed.of=NULL;if(t->dtype!=view->dtype||t->ndim==0||view->ndim==0)return false;
+if(t->stride[t->ndim-1]!=1||view->stride[view->ndim-1]!=1)return false;
+const int64_t pitch=oxi_vk_common_pitch(t,oxi_vk_common_pitch(view,0));if(pitch==0)return false;
+const int64_t own=(int64_t)oxi_vk_element_at(t)%pitch,own_end=own+t->shape[t->ndim-1],
+other=view->offset%pitch,other_end=other+view->shape[view->ndim-1];
+return own_end<=pitch&&other_end<=pitch&&(own_end<=other||other_end<=own);}
 static void oxi_vk_bind_fault(oxi_vk_device*d,oxi_vk_dispatch*dispatch,int binding){dispatch->use[binding].chunk=d->fault;
 dispatch->use[binding].writes=true;dispatch->uses=binding+1;oxi_vk_bind_rest(dispatch);d->fault_told=true;}
 static void oxi_vk_groups(oxi_vk_dispatch*dispatch,uint64_t groups){dispatch->groups[1]=(uint32_t)((groups+65534)/65535);
@@ -27553,14 +27571,17 @@ if(dispatch->special.product_few.routes&&!oxi_vk_product_routes(d,g,params,dispa
 dispatch->special.product_few.routes=0;}
 static bool oxi_vk_is_one_row(const ox_tensor*t,int64_t k){return t->dtype==OX_F32&&ox_numel(t)==k&&ox_is_contiguous(t)&&
 !oxi_vk_chunk_of(t)->block->lent;}
-static bool oxi_vk_takes_rounded(oxi_vk_device*d,const oxi_vk_product_group*g,const oxi_vk_product*p,const oxi_vk_few*f){
+static const oxi_vk_rounded*oxi_vk_rounded_of(oxi_vk_device*d,const oxi_vk_product_group*g,const oxi_vk_product*p,const oxi_vk_few*f){
 const ox_tensor*a=p->form.t[1];oxi_vk_chunk*chunk=oxi_vk_chunk_of(a);const int64_t k=p->form.m*p->form.k;
-if(!f->dot||g->norm||g->post||p->form.ndim>0||(p->form.m!=1&&!p->own))return false;
-return d->rounded.of==chunk&&oxi_vk_is_one_row(a,k)&&d->rounded.k==k&&
-d->rounded.at==oxi_vk_byte_at(a)&&d->rounded.written==oxi_vk_epochs_of(d,chunk)->written&&d->rounded.carried==chunk->carried[OXI_VK_UP];}
-static void oxi_vk_take_rounded(oxi_vk_device*d,oxi_vk_product_params*params,oxi_vk_dispatch*dispatch){
-params->at[1]=(uint32_t)(d->rounded.chunk->offset/4);dispatch->special.product_few.norm|=OXI_VK_NORM_TAKEN;
-dispatch->use[1].chunk=d->rounded.chunk;d->counters.rounded++;}
+if(!f->dot||g->norm||g->post||p->form.ndim>0||(p->form.m!=1&&!p->own))return NULL;
+for(const oxi_vk_rounded*r=d->rounded;r<d->rounded+OXI_VK_ROUNDED;r++)
+if(r->of==chunk&&oxi_vk_is_one_row(a,k)&&r->k==k&&r->at==oxi_vk_byte_at(a)&&
+r->written==oxi_vk_epochs_of(d,chunk)->written&&r->carried==chunk->carried[OXI_VK_UP])
+return r;
+return NULL;}
+static void oxi_vk_take_rounded(oxi_vk_device*d,const oxi_vk_rounded*r,oxi_vk_product_params*params,oxi_vk_dispatch*dispatch){
+params->at[1]=(uint32_t)(r->chunk->offset/4);dispatch->special.product_few.norm|=OXI_VK_NORM_TAKEN;dispatch->use[1].chunk=r->chunk;
+d->counters.rounded++;}
 static uint32_t oxi_vk_groups_of_own(const oxi_vk_dispatch*dispatch,int64_t takes,int64_t n){
 const int64_t most=(int64_t)dispatch->groups[0]*dispatch->groups[1];const int64_t unit=takes>16?takes:16,units=(n+unit-1)/unit;
 const int64_t own=(units+most-1)/most;if((16%takes!=0&&takes%16!=0)||own>OXI_VK_LEFT_ROOM/unit)return 0;
@@ -27577,12 +27598,13 @@ const int64_t all=experts?p->form.shape[1]*n:n;if(n%16!=0||!groups||p->form.colu
 if(oxi_vk_few_shared(d,f,p)+4*OXI_VK_LEFT_ROOM>d->limits.maxComputeSharedMemorySize)return NULL;
 oxi_vk_groups(dispatch,groups);return out;}
 static ox_status oxi_vk_leave_rounded(oxi_vk_device*d,int64_t n,oxi_vk_product_params*params,oxi_vk_dispatch*dispatch,bool*leaves){
-const uint64_t bytes=(uint64_t)n+(uint64_t)n/16*8;if(d->rounded.bytes<bytes){if(d->rounded.chunk)oxi_vk_chunk_give(d,d->rounded.chunk);
-d->rounded.chunk=oxi_vk_chunk_alloc(d,bytes);d->rounded.bytes=d->rounded.chunk?bytes:0;if(!d->rounded.chunk)return OX_ERR_NOMEM;}
-const oxi_vk_chunk*bound=dispatch->use[5].chunk;*leaves=!bound||bound->block==d->rounded.chunk->block;if(!*leaves)return OX_OK;
+const uint64_t bytes=(uint64_t)n+(uint64_t)n/16*8;oxi_vk_rounded*r=&d->rounded[d->rounded_at=(d->rounded_at+1)%OXI_VK_ROUNDED];
+if(r->bytes<bytes){if(r->chunk)oxi_vk_chunk_give(d,r->chunk);
+r->of=NULL;r->chunk=oxi_vk_chunk_alloc(d,bytes);r->bytes=r->chunk?bytes:0;if(!r->chunk)return OX_ERR_NOMEM;}
+const oxi_vk_chunk*bound=dispatch->use[5].chunk;*leaves=!bound||bound->block==r->chunk->block;if(!*leaves)return OX_OK;
 if(dispatch->uses<OXI_VK_BINDINGS)dispatch->uses=OXI_VK_BINDINGS;
-oxi_vk_use*use=&dispatch->use[bound?dispatch->uses++:5];params->left=(uint32_t)(d->rounded.chunk->offset/4);
-dispatch->special.product_few.norm|=OXI_VK_NORM_LEFT;use->chunk=d->rounded.chunk;use->writes=true;return OX_OK;}
+oxi_vk_use*use=&dispatch->use[bound?dispatch->uses++:5];params->left=(uint32_t)(r->chunk->offset/4);
+dispatch->special.product_few.norm|=OXI_VK_NORM_LEFT;use->chunk=r->chunk;use->writes=true;return OX_OK;}
 static ox_status oxi_vk_product_shared_out(oxi_vk_device*d,const oxi_vk_product_group*g,
 const oxi_vk_product*p,bool wide,oxi_vk_product_params*params,oxi_vk_dispatch*dispatch,const ox_tensor**left){int64_t more=0;
 bool leaves=false;for(int i=1;i<g->products&&!g->pair;i++)more+=g->product[i]->in[1]->shape[0];
@@ -27591,14 +27613,14 @@ oxi_vk_product_few(d,p,&f,p->form.n+more,g->pair,dispatch);if(g->router)
 dispatch->special.product_few.routes=OXI_VK_ROUTES_CHOICE;
 else if(g->routing&&oxi_vk_product_can_route(g,p)&&oxi_vk_few_shared(d,&f,p)+OXI_VK_ROUTE_SHARED<=d->limits.maxComputeSharedMemorySize)
 dispatch->special.product_few.routes=OXI_VK_ROUTES_BEHIND;
-if(oxi_vk_takes_rounded(d,g,p,&f))oxi_vk_take_rounded(d,params,dispatch);
+const oxi_vk_rounded*rounded=oxi_vk_rounded_of(d,g,p,&f);if(rounded)oxi_vk_take_rounded(d,rounded,params,dispatch);
 oxi_vk_product_joined(d,g,params,dispatch);dispatch->waits=oxi_vk_may_leave_parts(d,g,p,&f,dispatch);
 *left=oxi_vk_leaves_rounded(d,g,p,&f,dispatch);if(!*left)return OX_OK;
 const ox_status status=oxi_vk_leave_rounded(d,ox_numel(*left),params,dispatch,&leaves);if(!leaves)*left=NULL;
 return status;}
 static void oxi_vk_note_rounded(oxi_vk_device*d,const ox_tensor*out,int64_t n){oxi_vk_chunk*chunk=oxi_vk_chunk_of(out);
-d->rounded.of=chunk;d->rounded.at=oxi_vk_byte_at(out);d->rounded.k=n;d->rounded.written=oxi_vk_epochs_of(d,chunk)->written;
-d->rounded.carried=chunk->carried[OXI_VK_UP];}
+oxi_vk_rounded*r=&d->rounded[d->rounded_at];r->of=chunk;r->at=oxi_vk_byte_at(out);r->k=n;r->written=oxi_vk_epochs_of(d,chunk)->written;
+r->carried=chunk->carried[OXI_VK_UP];}
 /* >>vulkan/ops/product/product.c */
 static void oxi_vk_note_sum(oxi_vk_device*d,const oxi_vk_product_group*g,const oxi_vk_dispatch*dispatch,
 const oxi_vk_product_params*params);
@@ -27677,9 +27699,10 @@ status=oxi_vk_product_shared_out(d,group,p,special->a_wide,&params,&dispatch,&le
 oxi_vk_product_many(d,p,&params,batches,&dispatch);}
 if(status==OX_OK)status=oxi_vk_bind_books(d,&dispatch,5,b->dtype,&params.books);
 if(status!=OX_OK)return status;
-const oxi_vk_dispatch open=dispatch;oxi_vk_bind_rest(&dispatch);if(batches>65535||dispatch.groups[1]>65535)
+const oxi_vk_dispatch open=dispatch;dispatch.use[0].beside=oxi_vk_lies_beside(d,c);oxi_vk_bind_rest(&dispatch);
+if(batches>65535||dispatch.groups[1]>65535)
 return oxi_fail(OX_ERR_UNSUPPORTED,"%s: %s: too many matrices or rows at once",oxi_op_name(group->product[0]),d->device_name);
-dispatch.groups[2]=(uint32_t)batches;if(left)d->rounded.of=NULL;
+dispatch.groups[2]=(uint32_t)batches;if(left)d->rounded[d->rounded_at].of=NULL;
 status=oxi_vk_record(d,&dispatch);if(status==OX_OK&&left)oxi_vk_note_rounded(d,left,ox_numel(left));
 if(status==OX_OK&&dispatch.waits)oxi_vk_note_sum(d,group,&open,&params);
 return status;}
@@ -28278,7 +28301,8 @@ dispatch.special.rope.dtype=(uint32_t)x->dtype;dispatch.special.rope.positions=p
 dispatch.special.rope.interleaved=call->attr.rope.interleaved;dispatch.special.rope.factors=factors!=NULL;
 dispatch.special.rope.copy=copy?(uint32_t)copy->dtype:0;dispatch.params=&params;dispatch.param_bytes=sizeof params;
 uint64_t each=(uint64_t)(x->shape[last]-call->attr.rope.dims/2);oxi_vk_invocations(&dispatch,(uint64_t)l.kept.numel*each);
-return oxi_vk_record(d,&dispatch);}
+status=oxi_vk_record(d,&dispatch);if(status==OX_OK&&copy)oxi_vk_place(d,copy);
+return status;}
 static ox_status oxi_vk_rope_alone(oxi_vk_device*d,const oxi_call*call){return oxi_vk_rope(d,call,NULL,NULL);}
 enum{OXI_VK_ATTENTION_DEPTH=512,OXI_VK_ATTENTION_FEW=8,OXI_VK_ATTENTION_RANGE=512,OXI_VK_ATTENTION_PARTS=64,OXI_VK_ATTENTION_SUBS=4};
 static bool oxi_vk_fits_attention(const oxi_call*call){const ox_tensor*q=call->in[0],*k=call->in[1],*v=call->in[2],*mask=call->in[3];
@@ -28714,10 +28738,11 @@ if(g->norm[i])out[count++]=g->norm[i]->in[1];
 for(int i=0;i<count;i++)
 if(oxi_vk_chunk_of(out[i])->block!=turns->block)return-1;
 return count;}
-static bool oxi_vk_turned_apart(const oxi_vk_turned_group*g,const oxi_call*call){const ox_tensor*written[5],*out=call->out[0];
-ox_tensor raw[3];for(int i=0;i<3;i++)raw[i]=oxi_vk_turned_raw(g,i);
+static bool oxi_vk_turned_apart(const oxi_vk_turned_group*g,const oxi_call*call){
+const ox_tensor*written[5],*out=call->out[0],*mask=call->in[3];ox_tensor raw[3];for(int i=0;i<3;i++)raw[i]=oxi_vk_turned_raw(g,i);
 int count=oxi_vk_turned_written(g,written);written[count++]=out;for(int i=0;i<count;i++){
 if(!oxi_vk_same_block(written[i],out))return false;
+if(mask&&oxi_vk_chunk_of(written[i])==oxi_vk_chunk_of(mask))return false;
 for(int k=0;k<i;k++)
 if(oxi_vk_chunk_of(written[i])==oxi_vk_chunk_of(written[k]))return false;
 for(int k=0;k<3;k++)
@@ -28725,6 +28750,8 @@ if(oxi_vk_chunk_of(written[i])==oxi_vk_chunk_of(&raw[k]))return false;
 for(int k=0;k<2;k++)
 if(oxi_vk_chunk_of(written[i])==oxi_vk_chunk_of(g->keep[k]->out[0]))return false;}
 if(oxi_vk_chunk_of(g->keep[0]->out[0])==oxi_vk_chunk_of(g->keep[1]->out[0]))return false;
+for(int k=0;mask&&k<2;k++)
+if(oxi_vk_chunk_of(g->keep[k]->out[0])==oxi_vk_chunk_of(mask))return false;
 for(int k=0;k<3;k++)
 if(!oxi_vk_same_block(&raw[k],&raw[0])||oxi_vk_chunk_of(&raw[k])==oxi_vk_chunk_of(g->keep[0]->out[0])||
 oxi_vk_chunk_of(&raw[k])==oxi_vk_chunk_of(g->keep[1]->out[0]))
@@ -28732,7 +28759,8 @@ return false;
 return true;}
 static bool oxi_vk_attends_turned(const oxi_vk_turned_group*g,const oxi_call*call){
 const ox_tensor*q=call->in[0],*k=call->in[1],*v=call->in[2];oxi_vk_attention_params p;
-if(q->ndim!=3||k->ndim!=3||v->ndim!=3||call->in[3]||q->shape[1]!=1)return false;
+if(q->ndim!=3||k->ndim!=3||v->ndim!=3||q->shape[1]!=1)return false;
+if(call->in[3]&&g->rope[0])return false;
 if(q->dtype!=OX_F32||call->out[0]->dtype!=OX_F32||ox_numel(call->out[0])==0)return false;
 if(k->dtype!=v->dtype)return false;
 if(k->dtype!=OX_F32&&k->dtype!=OX_F16&&k->dtype!=OX_BF16)return false;
@@ -29658,7 +29686,8 @@ static int64_t oxi_vk_tensors_on(oxi_vk_device*d){oxi_lock_take(&d->lock);if(d->
 oxi_vk_let_go(d);
 else if(d->kept_count>0)
 (void)oxi_vk_flush(d);
-oxi_lock_give(&d->lock);int64_t ours=(d->fault!=NULL)+(d->books!=NULL);ours+=(d->rounded.chunk!=NULL)+(d->parts.chunk!=NULL);
+oxi_lock_give(&d->lock);int64_t ours=(d->fault!=NULL)+(d->books!=NULL);ours+=d->parts.chunk!=NULL;
+for(int i=0;i<OXI_VK_ROUNDED;i++)ours+=d->rounded[i].chunk!=NULL;
 for(int i=0;i<OXI_VK_FREQUENCIES;i++)
 ours+=(d->frequencies[i].chunk!=NULL)+(d->turns[i].chunk!=NULL);
 return d->chunks-ours+d->pin_count;}

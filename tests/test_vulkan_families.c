@@ -132,8 +132,8 @@ typedef struct family {
 } family;
 
 static const family families[] = {
-    {"deepseek2", make_deepseek, 15, 9},
-    {"minicpm3", make_minicpm, 13, 9},
+    {"deepseek2", make_deepseek, 14, 9},
+    {"minicpm3", make_minicpm, 12, 8},
     {"granite", make_granite, 6, 5},
     {"bloom", make_bloom, 5, 5},
 };
@@ -151,21 +151,23 @@ static ox_llm_context *open_context(ox_llm *model) {
     return context;
 }
 
-/* The file that was made, or one in Q8_0 of it. */
-static ox_llm *open_in(ox_dtype dtype, ox_device *device) {
-    char from[256], to[256];
-    if (dtype == OX_F32) return plain_open_on(device);
-    snprintf(from, sizeof from, "%s", gguf_path("vulkan_families.gguf"));
-    snprintf(to, sizeof to, "%s", gguf_path("vulkan_families_q8.gguf"));
-    CHECK(gguf_write(&plain_file, from) == 0);
+/* Writes the model that was made, or one in Q8_0 of it; the file's path. */
+static const char *write_in(ox_dtype dtype) {
+    static char from[256], to[256];
     ox_llm_quantize_desc desc;
     memset(&desc, 0, sizeof desc);
     desc.mix = "Q8_0";
+    snprintf(from, sizeof from, "%s", gguf_path("vulkan_families.gguf"));
+    snprintf(to, sizeof to, "%s", gguf_path("vulkan_families_q8.gguf"));
+    CHECK(gguf_write(&plain_file, from) == 0);
+    if (dtype == OX_F32) return from;
     CHECK_MSG(ox_llm_quantize(from, to, &desc) == OX_OK, "%s", ox_error_text());
-    ox_llm *model = ox_llm_open(to, device);
+    return to;
+}
+
+static ox_llm *open_on(const char *path, ox_device *device) {
+    ox_llm *model = ox_llm_open(path, device);
     CHECK_MSG(model != NULL, "%s", ox_error_text());
-    remove(from);
-    remove(to);
     return model;
 }
 
@@ -201,7 +203,8 @@ static ox_vulkan_stats count(ox_llm *model, ox_device *gpu) {
 static void compare(const family *f, ox_dtype dtype, ox_device *gpu) {
     static float want[TEXT * VOCABULARY], got[TEXT * VOCABULARY];
     f->make(MORE);
-    ox_llm *here = open_in(dtype, NULL), *there = open_in(dtype, gpu);
+    const char *path = write_in(dtype);
+    ox_llm *here = open_on(path, NULL), *there = open_on(path, gpu);
     if (here && there) {
         ox_set_exact(true); /* what activations in 8 bits are off by is told of exact ones */
         logits_of(here, true, want);
@@ -225,7 +228,7 @@ static void check_steps(const family *f, ox_device *gpu) {
     ox_vulkan_stats stats[2];
     for (int i = 0; i < 2; i++) {
         f->make(i ? MORE : FEWER);
-        ox_llm *model = open_in(OX_Q8_0, gpu);
+        ox_llm *model = open_on(write_in(OX_Q8_0), gpu);
         if (!model) return;
         stats[i] = count(model, gpu);
         CHECK_MSG(stats[i].submits == 4, "%s: %lld submissions", f->name, (long long)stats[i].submits);

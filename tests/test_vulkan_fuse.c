@@ -688,7 +688,7 @@ static void check_rounded(ox_device *gpu, const rounding *r, ox_dtype dtype, boo
         ox_tensor *want = ox_linear(ox_clone(row), w[2], NULL);
         ox_tensor *host = ox_linear(ox_to(row, ox_cpu()), ox_to(w[2], ox_cpu()), NULL);
         CHECK(ox_equal(ox_to(got, ox_cpu()), ox_to(want, ox_cpu())));
-        const double near = 1e-3 * (double)r->width * sqrt((double)r->hidden); /* rows grow with their terms */
+        const double near = 1e-3 * (double)r->width * sqrt((double)r->hidden); /* rows grow with terms */
         CHECK(ox_allclose(ox_to(got, ox_cpu()), host, 0, near, false));
         const bool apart = getenv("OX_VULKAN_BLOCKS") != NULL; /* validate.sh: a gate's rows may not join */
         CHECK_MSG(count == (taken ? 1 : 0) || (apart && !count), "%s, %s, between %d: %d rounded",

@@ -239,7 +239,7 @@ static ox_status oxi_rows_back_run(const oxi_call *call, const oxi_part *part) {
     float *memory = (float *)oxi_alloc(bytes);
     if (!memory) return OX_ERR_NOMEM;
     r.scratch = memory;
-    /* Operands mostly begin a page: sums of weight, weight and sums of bias lie apart in it (oxi_norm_lag). */
+    /* Most operands begin a page; sums of weight, weight and sums of bias lie apart in it (oxi_norm_lag). */
     float *rest = memory + lanes;
     rest += (0 - (uintptr_t)rest) / sizeof *rest % OXI_PAGE_FLOATS + quarter;
     if (sums) r.sums = rest;

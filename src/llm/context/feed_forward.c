@@ -207,7 +207,7 @@ static ox_tensor *oxi_llm_add_chunks(const ox_llm *model, const oxi_llm_layer *l
     return ox_add_scaled_(out, sum, n->chunk_scale);
 }
 
-/* x [S, width], normalized -> [S, width]; `router_x` is what the router sees. beside: NULL, or, on a GPU, with
+/* x [S, width], normalized -> [S, width]; `router_x`: what the router sees. beside: NULL, or, on a GPU, with
  * sums behind its products, the last product of the experts of all tokens is left to the caller. */
 static ox_tensor *oxi_llm_mixture(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *x,
                                   ox_tensor *router_x, oxi_llm_wanted *beside) {

@@ -142,9 +142,9 @@ static bool oxi_vk_lies_beside(oxi_vk_device *d, const ox_tensor *t) {
     if (t->stride[t->ndim - 1] != 1 || view->stride[view->ndim - 1] != 1) return false;
     const int64_t pitch = oxi_vk_common_pitch(t, oxi_vk_common_pitch(view, 0));
     if (pitch == 0) return false;
-    const int64_t own = (int64_t)oxi_vk_element_at(t) % pitch, own_end = own + t->shape[t->ndim - 1],
-                  other = view->offset % pitch, other_end = other + view->shape[view->ndim - 1];
-    return own_end <= pitch && other_end <= pitch && (own_end <= other || other_end <= own);
+    const int64_t behind = (view->offset - (int64_t)oxi_vk_element_at(t)) % pitch,
+                  column = behind < 0 ? behind + pitch : behind; /* where the view's lines begin in t's */
+    return t->shape[t->ndim - 1] <= column && column + view->shape[view->ndim - 1] <= pitch;
 }
 
 /* Where a shader tells that an index is out of range: the last operand, as a rule. */
