@@ -13240,17 +13240,15 @@ return out&&whole?whole:out;}
 static ox_tensor*oxi_llm_remember_latents(const oxi_llm_batch*batch,int64_t index,ox_tensor*kept){
 const ox_llm*model=batch->context->model;const oxi_llm_numbers*n=&model->numbers;const oxi_llm_layer*l=&model->layers[index];
 const oxi_llm_part*latent_norm=&l->part[OXI_LLM_LATENT_NORM],*norm=&l->part[OXI_LLM_KEY_NORM];const int64_t turned=model->rope.size;
-ox_tensor*cache=batch->context->keys[index],*parts[2],*rows;parts[0]=ox_contiguous(ox_narrow(kept,1,0,n->latent));if(turned==0){
-parts[0]=oxi_llm_normalize_with(model,latent_norm,parts[0],n->latent_epsilon);
-return oxi_llm_remember(batch,l,cache,ox_unsqueeze(parts[0],0));}
-parts[1]=ox_narrow(kept,1,n->latent,turned);if(norm->weight)parts[1]=oxi_llm_normalize(model,norm,ox_contiguous(parts[1]));
+ox_tensor*cache=batch->context->keys[index],*rows=ox_narrow(cache,1,batch->start,batch->count);ox_tensor*parts[2];
+kept=ox_unsqueeze(kept,0);parts[0]=ox_contiguous(ox_narrow(kept,2,0,n->latent));if(turned==0){
+parts[0]=oxi_llm_normalize_with(model,latent_norm,parts[0],n->latent_epsilon);return oxi_llm_remember(batch,l,cache,parts[0]);}
+parts[1]=ox_narrow(kept,2,n->latent,turned);if(norm->weight)parts[1]=oxi_llm_normalize(model,norm,ox_contiguous(parts[1]));
 parts[1]=oxi_llm_turn(batch,l->rope,parts[1]);const bool apart=!oxi_is_block(cache->dtype);
-rows=ox_narrow(cache,1,batch->start,batch->count);
-if(apart&&!ox_copy_(ox_narrow(rows,2,n->latent,turned),ox_unsqueeze(parts[1],0)))return NULL;
+if(apart&&!ox_copy_(ox_narrow(rows,2,n->latent,turned),parts[1]))return NULL;
 parts[0]=oxi_llm_normalize_with(model,latent_norm,parts[0],n->latent_epsilon);if(!parts[0]||!parts[1])return NULL;
-if(!apart)return oxi_llm_remember(batch,l,cache,ox_unsqueeze(ox_cat(parts,2,1),0));
-if(!ox_copy_(ox_narrow(rows,2,0,n->latent),ox_unsqueeze(parts[0],0)))return NULL;
-return oxi_llm_seen(batch,l,cache);}
+if(!apart)return oxi_llm_remember(batch,l,cache,ox_cat(parts,2,2));
+return ox_copy_(ox_narrow(rows,2,0,n->latent),parts[0])?oxi_llm_seen(batch,l,cache):NULL;}
 static ox_tensor*oxi_llm_attend_latent(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){const ox_llm_context*context=batch->context;
 const ox_llm*model=context->model;const oxi_llm_numbers*n=&model->numbers;const oxi_llm_layer*l=&model->layers[index];
 const oxi_llm_part*p=l->part;const int64_t turned=model->rope.size,plain=n->latent_key-turned;ox_tensor*to_latent,*to_values,*q;

@@ -26646,9 +26646,8 @@ oxi_vk_chunk*chunk=oxi_vk_chunk_of(t);if(d->placed.of!=chunk||d->placed.written!
 d->placed.of=NULL;if(t->dtype!=view->dtype||t->ndim==0||view->ndim==0)return false;
 if(t->stride[t->ndim-1]!=1||view->stride[view->ndim-1]!=1)return false;
 const int64_t pitch=oxi_vk_common_pitch(t,oxi_vk_common_pitch(view,0));if(pitch==0)return false;
-const int64_t own=(int64_t)oxi_vk_element_at(t)%pitch,own_end=own+t->shape[t->ndim-1],
-other=view->offset%pitch,other_end=other+view->shape[view->ndim-1];
-return own_end<=pitch&&other_end<=pitch&&(own_end<=other||other_end<=own);}
+const int64_t behind=(view->offset-(int64_t)oxi_vk_element_at(t))%pitch,column=behind<0?behind+pitch:behind;
+return t->shape[t->ndim-1]<=column&&column+view->shape[view->ndim-1]<=pitch;}
 static void oxi_vk_bind_fault(oxi_vk_device*d,oxi_vk_dispatch*dispatch,int binding){dispatch->use[binding].chunk=d->fault;
 dispatch->use[binding].writes=true;dispatch->uses=binding+1;oxi_vk_bind_rest(dispatch);d->fault_told=true;}
 static void oxi_vk_groups(oxi_vk_dispatch*dispatch,uint64_t groups){dispatch->groups[1]=(uint32_t)((groups+65534)/65535);
