@@ -696,6 +696,29 @@ static void check_rounded(ox_device *gpu, const rounding *r, ox_dtype dtype, boo
     }
 }
 
+/* A product that takes a row and leaves one, behind so many others that left theirs: the bits of a product of
+ * a copy of the row, for it reads that until its last workgroup is done. */
+static void check_taken_and_left(ox_device *gpu, int others) {
+    enum { N = 1024, K = 256 };
+    OX_SCOPE {
+        ox_tensor *x = ox_to(ox_randn(OX_SHAPE(1, K), OX_F32), gpu), *w[2];
+        for (int i = 0; i < 2; i++) {
+            w[i] = ox_mul_number(ox_randn(OX_SHAPE(N, i == 0 ? K : N), OX_F32), 0.05);
+            w[i] = ox_to(ox_cast(w[i], OX_Q8_0), gpu);
+        }
+        ox_tensor *row = ox_gelu_tanh_(ox_linear(x, w[0], NULL));
+        for (int i = 0; i < others; i++) (void)ox_gelu_tanh_(ox_linear(x, w[0], NULL));
+        const int64_t before = ox_vulkan_get_stats(gpu).rounded;
+        ox_tensor *got = ox_gelu_tanh_(ox_linear(row, w[1], NULL));
+        (void)ox_device_sync(gpu);
+        const int64_t count = ox_vulkan_get_stats(gpu).rounded - before;
+        ox_tensor *want = ox_gelu_tanh_(ox_linear(ox_clone(row), w[1], NULL));
+        CHECK_MSG(ox_equal(ox_to(got, ox_cpu()), ox_to(want, ox_cpu())), "behind %d others", others);
+        CHECK_MSG(count == (others < 2) || getenv("OX_VULKAN_BLOCKS"), "behind %d others: %d rounded", others,
+                  (int)count);
+    }
+}
+
 static void check_all_rounded(ox_device *gpu) {
     static const ox_dtype types[] = {OX_Q8_0, OX_Q4_0, OX_Q5_1, OX_MXFP4, OX_Q4_K, OX_Q5_K, OX_Q6_K, OX_F16};
     ox_vulkan_info facts;
@@ -705,6 +728,7 @@ static void check_all_rounded(ox_device *gpu) {
             for (int what = 0; what < BETWEENS; what++)
                 check_rounded(gpu, &three_steps, types[k], gated, (between)what,
                               types[k] != OX_F16 && (what == NOTHING || what == ANOTHER || what == ASIDE));
+    for (int others = 0; others < 3; others++) check_taken_and_left(gpu, others);
 }
 
 /* So many weights that workgroups are larger, or more; the last workgroup's share is half of the others'. */

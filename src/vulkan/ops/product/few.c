@@ -358,13 +358,16 @@ static const ox_tensor *oxi_vk_leaves_rounded(const oxi_vk_device *d, const oxi_
     return out;
 }
 
-/* Finds room for that: n bytes, and two floats for each sixteen of them; not where the last one was left, so
- * that a product of that runs beside. *leaves: whether the dispatch reaches it, which may have bound another
- * block there. */
-static ox_status oxi_vk_leave_rounded(oxi_vk_device *d, int64_t n, oxi_vk_product_params *params,
-                                      oxi_vk_dispatch *dispatch, bool *leaves) {
+/* Finds room for that: n bytes, and two floats for each sixteen of them; not where `taken` lies, which the
+ * dispatch itself reads, nor where the last one was left, so that a product of that runs beside. *leaves:
+ * whether the dispatch reaches it, which may have bound another block there. */
+static ox_status oxi_vk_leave_rounded(oxi_vk_device *d, int64_t n, const oxi_vk_rounded *taken,
+                                      oxi_vk_product_params *params, oxi_vk_dispatch *dispatch,
+                                      bool *leaves) {
     const uint64_t bytes = (uint64_t)n + (uint64_t)n / 16 * 8;
-    oxi_vk_rounded *r = &d->rounded[d->rounded_at = (d->rounded_at + 1) % OXI_VK_ROUNDED];
+    int at = (d->rounded_at + 1) % OXI_VK_ROUNDED;
+    if (taken == &d->rounded[at]) at = (at + 1) % OXI_VK_ROUNDED;
+    oxi_vk_rounded *r = &d->rounded[d->rounded_at = at];
     if (r->bytes < bytes) {
         if (r->chunk) oxi_vk_chunk_give(d, r->chunk);
         r->of = NULL;
@@ -405,7 +408,7 @@ static ox_status oxi_vk_product_shared_out(oxi_vk_device *d, const oxi_vk_produc
     dispatch->waits = oxi_vk_may_leave_parts(d, g, p, &f, dispatch);
     *left = oxi_vk_leaves_rounded(d, g, p, &f, dispatch);
     if (!*left) return OX_OK;
-    const ox_status status = oxi_vk_leave_rounded(d, ox_numel(*left), params, dispatch, &leaves);
+    const ox_status status = oxi_vk_leave_rounded(d, ox_numel(*left), rounded, params, dispatch, &leaves);
     if (!leaves) *left = NULL;
     return status;
 }
