@@ -242,6 +242,48 @@ static void check_steps(const family *f, ox_device *gpu) {
               f->name, barriers / layers);
 }
 
+/* ---- factors ------------------------------------------------------------------------------------------- */
+
+/* One layer whose halves have a factor of their own: the last logits of a text. */
+static void run_factor(ox_device *device, double factor, float *logits) {
+    begin("granite", 1);
+    plain_whole("attention.head_count_kv", HEADS);
+    plain_whole("rope.dimension_count", WIDTH / HEADS);
+    plain_fact("attention.layer_norm_rms_epsilon", 1e-5);
+    plain_fact("residual_scale", factor);
+    plain_norm("output_norm", WIDTH, 0);
+    plain_norm("blk.0.attn_norm", WIDTH, 0);
+    plain_norm("blk.0.ffn_norm", WIDTH, 0);
+    plain_matrix("blk.0.attn_q.weight", WIDTH, WIDTH);
+    plain_matrix("blk.0.attn_k.weight", WIDTH, WIDTH);
+    plain_matrix("blk.0.attn_v.weight", WIDTH, WIDTH);
+    plain_matrix("blk.0.attn_output.weight", WIDTH, WIDTH);
+    put_gated(0, "", HIDDEN);
+    ox_llm *model = plain_open_on(device);
+    ox_llm_context *context = model ? open_context(model) : NULL;
+    int32_t ids[TEXT];
+    for (int i = 0; i < TEXT; i++) ids[i] = token_at(i);
+    if (context) CHECK_MSG(ox_llm_decode(context, ids, TEXT, logits) == OX_OK, "%s", ox_error_text());
+    ox_llm_context_close(context);
+    ox_llm_close(model);
+}
+
+/* Factors by which a row would be larger than any number whose square is finite. */
+static void check_factors(ox_device *gpu) {
+    static const double factors[] = {0.22, 1e-30, 1e30};
+    static float here[VOCABULARY], there[VOCABULARY];
+    for (size_t i = 0; i < sizeof factors / sizeof *factors; i++) {
+        double off = 0, all = 0;
+        run_factor(NULL, factors[i], here);
+        run_factor(gpu, factors[i], there);
+        for (int k = 0; k < VOCABULARY; k++) {
+            off += fabs((double)there[k] - here[k]);
+            all += fabs((double)here[k]);
+        }
+        CHECK_MSG(all > 0 && off <= 1e-3 * all, "a factor of %g: off by %g of %g", factors[i], off, all);
+    }
+}
+
 int main(void) {
     ox_device *gpu = ox_vulkan(0);
     if (!gpu) return check_skipped("vulkan_families", ox_error_text());
@@ -250,6 +292,7 @@ int main(void) {
         compare(&families[i], OX_Q8_0, gpu);
         check_steps(&families[i], gpu);
     }
+    check_factors(gpu);
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
     CHECK_MSG(ox_device_close(gpu) == OX_OK, "%s", ox_error_text());
     CHECK(ox_memory_get_stats().tensors == 0 && ox_memory_get_stats().storages == 0);
