@@ -363,6 +363,124 @@ static void test_budgets(void) {
     CHECK(ox_shunt_close(shunt) == OX_OK);
 }
 
+/* ---- all of a tensor anew ------------------------------------------------------------------------------ */
+
+enum { MANY = WIDE * WIDE };
+
+/* What all numbers are; -1: they are not alike; -2: there is an error, which is cleared. */
+static float number_of(ox_tensor *w) {
+    static float got[MANY];
+    if (ox_to_floats(w, got, MANY) != OX_OK) {
+        CHECK(ox_error() != OX_OK);
+        ox_error_clear();
+        return -2;
+    }
+    for (int i = 1; i < MANY; i++)
+        if (got[i] != got[0]) return -1;
+    return got[0];
+}
+
+/* w becomes all `number`, from the host's memory. */
+static bool becomes(ox_tensor *w, float number) {
+    bool good = false;
+    OX_SCOPE {
+        ox_tensor *x = ox_full(OX_SHAPE(WIDE, WIDE), (double)number, OX_F32);
+        good = x && ox_copy_async_(w, x) != NULL;
+    }
+    return good;
+}
+
+static ox_tensor *of_ones(const ox_shunt_desc *desc, ox_shunt **shunt) {
+    ox_tensor *w = NULL;
+    *shunt = ox_shunt_open(desc);
+    OX_SCOPE {
+        w = ox_retain(ox_to(ox_ones(OX_SHAPE(WIDE, WIDE), OX_F32), ox_shunt_device(*shunt)));
+    }
+    CHECK_MSG(w && number_of(w) == 1, "%s", ox_error_text());
+    return w;
+}
+
+static ox_shunt_desc wide_desc(void) {
+    ox_shunt_desc desc = small_desc();
+    desc.device_bytes = 6 * MANY * 4 + 65536;
+    return desc;
+}
+
+/* A disk that fails, with room beside the old numbers: they stay. Without: they are lost, which reads say
+ * until all are written once more; where the disk works, they are the new ones. */
+static void test_anew_on_disk(bool room) {
+    ox_shunt *shunt;
+    ox_shunt_desc desc = wide_desc();
+    if (!room) desc.disk_bytes = (MANY * 4 + 4095) / 4096 * 4096;
+    ox_tensor *w = of_ones(&desc, &shunt);
+    CHECK_MSG(becomes(w, 2) && number_of(w) == 2, "%s", ox_error_text());
+    for (int round = 0; round < 2; round++) {
+        set_fault(&now, FAULT_ERROR, 1);
+        CHECK(!becomes(w, 3) && ox_error() == OX_ERR_IO);
+        set_fault(&now, 0, 0);
+        ox_error_clear();
+        float read = number_of(w);
+        CHECK_MSG(read == (room ? 2 : -2), "room %d: %g", room, (double)read);
+        CHECK_MSG(becomes(w, 2) && number_of(w) == 2, "%s", ox_error_text());
+    }
+    CHECK(room || ox_shunt_get_stats(shunt).disk_peak <= desc.disk_bytes);
+    ox_release(w);
+    CHECK(ox_shunt_close(shunt) == OX_OK);
+    CHECK(files_in_folder() == 0);
+}
+
+/* Every n-th request for memory fails: the old numbers or the new ones. */
+static void test_anew_without_memory(bool host) {
+    int errors = 0, answers = 0;
+    float unused[SIDE];
+    ox_shunt *shunt;
+    ox_shunt_desc desc = wide_desc();
+    begin_memory(unused);
+    desc.host_bytes = host ? MANY * 4 : 0;
+    ox_tensor *w = of_ones(&desc, &shunt);
+    for (int64_t at = 0; at < 30; at++) {
+        float before = number_of(w), wanted = before + 1;
+        ox_trim();
+        hook_allow(&memory, at);
+        bool good = becomes(w, wanted);
+        hook_allow(&memory, INT64_MAX);
+        CHECK(good == (ox_error() == OX_OK));
+        ox_error_clear();
+        float read = number_of(w);
+        CHECK_MSG(read == (good ? wanted : before), "host %d, allocation %lld: %g in place of %g", host,
+                  (long long)at, (double)read, (double)(good ? wanted : before));
+        errors += !good;
+        answers += good;
+    }
+    CHECK_MSG(errors > 0 && answers > 3, "%d errors, %d answers", errors, answers);
+    ox_release(w);
+    CHECK(ox_shunt_close(shunt) == OX_OK);
+    CHECK_MSG(ox_set_allocator(NULL) == OX_OK, "%s", ox_error_text());
+}
+
+/* Numbers of a file's, without a folder for others: they are the file's. */
+static void test_anew_of_file(void) {
+    char path[500];
+    const char *name = "w";
+    ox_shunt_desc desc = wide_desc();
+    desc.spill = "/no/such/folder";
+    CHECK((size_t)snprintf(path, sizeof path, "%s.safetensors", folder) < sizeof path);
+    OX_SCOPE {
+        ox_tensor *ones = ox_ones(OX_SHAPE(WIDE, WIDE), OX_F32);
+        CHECK(ox_save_safetensors(path, &name, &ones, 1, NULL, 0, 0) == OX_OK);
+        ox_shunt *shunt = ox_shunt_open(&desc);
+        ox_file *file = ox_file_open(path, ox_shunt_device(shunt));
+        ox_tensor *w = ox_file_tensor(file, name);
+        CHECK_MSG(w && !becomes(w, 2) && strstr(ox_error_text(), desc.spill), "%s", ox_error_text());
+        ox_error_clear();
+        float read = number_of(w);
+        CHECK_MSG(read == 1, "%g", (double)read);
+        ox_file_close(file);
+        CHECK(ox_shunt_close(shunt) == OX_OK);
+    }
+    CHECK(remove(path) == 0);
+}
+
 int main(void) {
     const char *test = getenv("OX_TEST_TMP");
     snprintf(folder, sizeof folder, "%s/shunt-faults-%d",
@@ -380,6 +498,11 @@ int main(void) {
     test_raise(false);
     test_raise(true);
     test_budgets();
+    for (int way = 0; way < 2; way++) {
+        test_anew_on_disk(way == 0);
+        test_anew_without_memory(way == 0);
+    }
+    test_anew_of_file();
     CHECK(rmdir(folder) == 0);
     CHECK_MSG(ox_memory_get_stats().tensors == 0, "%lld tensors left",
               (long long)ox_memory_get_stats().tensors);

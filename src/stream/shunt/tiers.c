@@ -166,15 +166,20 @@ static void oxi_shunt_disk_drop(oxi_shunt_item *item) {
     item->disk_bytes = item->disk_at = 0;
 }
 
+/* What the disk has is not the item's any more; room that is its own stays. */
+static void oxi_shunt_disk_stale(oxi_shunt_item *item) {
+    if (item->file)
+        oxi_shunt_disk_drop(item);
+    else
+        item->disk_valid = false;
+}
+
 static void oxi_shunt_written(ox_shunt *s, oxi_shunt_item *item) {
     item->valid = true;
     item->failed = false;
     item->ahead = 0; /* no copy of what is off the device */
     oxi_shunt_host_drop(s, item);
-    if (item->file)
-        oxi_shunt_disk_drop(item);
-    else
-        item->disk_valid = false;
+    oxi_shunt_disk_stale(item);
     item->packed = OX_COMPRESSION_NONE;
 }
 
@@ -459,6 +464,51 @@ static ox_status oxi_shunt_item_read(ox_shunt *s, oxi_shunt_item *item, size_t o
     return status;
 }
 
+/* The copies off the device that `from` has become `to`'s, which has none. */
+static void oxi_shunt_copies_move(oxi_shunt_item *to, oxi_shunt_item *from) {
+    oxi_shunt_host_set(to, from->host, from->host_bytes, from->pinned);
+    oxi_shunt_host_set(from, NULL, 0, NULL);
+    to->disk = from->disk;
+    to->disk_valid = from->disk_valid;
+    to->file = from->file;
+    to->disk_bytes = from->disk_bytes;
+    to->disk_at = from->disk_at;
+    from->disk = NULL;
+    oxi_shunt_disk_drop(from);
+}
+
+/* All of an item's bytes anew, off the device. The old copies are given up when the new one is there. Where
+ * there is no room beside them they go first, and the item is lost if that does not help. */
+static ox_status oxi_shunt_replace(ox_shunt *s, oxi_shunt_item *item, const void *data) {
+    const bool clean = ox_error() == OX_OK;
+    oxi_shunt_item old;
+    memset(&old, 0, sizeof old);
+    if (item->host && item->host_bytes == item->bytes) {
+        double start = oxi_now();
+        memcpy(item->host, data, item->bytes);
+        oxi_shunt_count_link(s, true, item->bytes, start);
+        oxi_shunt_disk_stale(item);
+        return OX_OK;
+    }
+    if (oxi_shunt_has_copy(item)) oxi_shunt_copies_move(&old, item);
+    ox_status status = oxi_shunt_put_copy(s, item, data, item->bytes, item->skew, false);
+    if (status != OX_OK && oxi_shunt_has_copy(&old)) {
+        const bool had_room = item->disk != NULL;
+        oxi_shunt_disk_drop(item);
+        oxi_shunt_copies_move(item, &old);
+        if (had_room || (item->file && !item->host)) return status;
+        if (clean) ox_error_clear();
+        oxi_shunt_host_drop(s, item);
+        oxi_shunt_disk_stale(item);
+        status = oxi_shunt_put_copy(s, item, data, item->bytes, item->skew, false);
+        item->failed = item->failed || status != OX_OK;
+    }
+    if (status == OX_OK) item->packed = OX_COMPRESSION_NONE;
+    oxi_shunt_host_drop(s, &old);
+    oxi_shunt_disk_drop(&old);
+    return status;
+}
+
 /* All of it goes to a tier that does without the device, so that a plan finds the device as it left it. */
 static ox_status oxi_shunt_item_write(ox_shunt *s, oxi_shunt_item *item, size_t offset, const void *data,
                                       size_t bytes) {
@@ -470,18 +520,14 @@ static ox_status oxi_shunt_item_write(ox_shunt *s, oxi_shunt_item *item, size_t 
         if (cut != OX_OK) return cut;
     }
     if (item->part) return oxi_shunt_parts_move(s, item, offset, NULL, data, bytes);
-    if (whole && oxi_shunt_is_planned(s) && !item->storage && !item->small) {
-        oxi_shunt_host_drop(s, item);
-        if (item->file) oxi_shunt_disk_drop(item);
-        item->disk_valid = false;
-        item->packed = OX_COMPRESSION_NONE;
-        return oxi_shunt_put_copy(s, item, data, bytes, item->skew, false);
-    }
+    if (whole && oxi_shunt_is_planned(s) && !item->storage && !item->small)
+        return oxi_shunt_replace(s, item, data);
     ox_status status = oxi_shunt_bring(s, item, !whole);
     if (status == OX_OK) status = oxi_shunt_unlend(s, item);
     if (status != OX_OK) return status;
     oxi_storage_plain(item->storage);
     status = s->compute->write(s->compute, item->storage->data, offset, data, bytes);
+    if (status != OX_OK) return status;
     oxi_shunt_written(s, item);
     (void)oxi_atomic_add(&item->storage->version, 1);
     return status;
