@@ -12303,10 +12303,9 @@ OXI_LLM_EXPERTS_NORM,OXI_LLM_EXPERTS_PRE_NORM,OXI_LLM_GRAM_KEY,OXI_LLM_ATTENTION
 OXI_LLM_HIDDEN_RESIDUAL,OXI_LLM_PAST_DOWN,OXI_LLM_EMBEDDING_SHARE,OXI_LLM_LAYER_SCALE};
 oxi_llm_numbers*n=&model->numbers;const oxi_llm_part*own=model->part;
 const double scale=n->residual_scale,begin=n->embedding_scale>0?n->embedding_scale:1;
-bool can=scale>0&&scale!=1&&n->block!=OXI_LLM_BLOCK_SUM&&n->hyper==0&&n->bank==0&&
-n->alternate==0&&n->stack==0&&n->input==0&&n->halved==0&&n->norm_groups<2&&
-n->output_epsilon<=0&&!model->encoder&&own[OXI_LLM_OUTPUT_NORM].weight&&
-!own[OXI_LLM_EMBEDDING_NORM].weight&&!own[OXI_LLM_POSITIONS].weight&&!own[OXI_LLM_TOKEN_TYPES].weight&&
+bool can=scale>1e-6&&scale<1e6&&scale!=1&&n->block!=OXI_LLM_BLOCK_SUM&&n->hyper==0&&
+n->bank==0&&n->alternate==0&&n->stack==0&&n->input==0&&n->halved==0&&n->norm_groups<2&&n->output_epsilon<=0&&!model->encoder&&
+own[OXI_LLM_OUTPUT_NORM].weight&&!own[OXI_LLM_EMBEDDING_NORM].weight&&!own[OXI_LLM_POSITIONS].weight&&!own[OXI_LLM_TOKEN_TYPES].weight&&
 !oxi_llm_has_trait(model,OXI_LLM_TRAIT(RESIDUAL_NORMED)|OXI_LLM_TRAIT(EMBEDDING_NORMED)|
 OXI_LLM_TRAIT(ROUTER_EARLY)|OXI_LLM_TRAIT(BARE_NORMS));
 for(int64_t i=0;can&&i<model->config.layers;i++){const oxi_llm_layer*l=&model->layers[i];

@@ -2482,12 +2482,12 @@ static void oxi_shunt_disk_set(oxi_shunt_item*item,size_t bytes,size_t at){item-
 }
 static void oxi_shunt_disk_drop(oxi_shunt_item*item){oxi_storage_release(item->disk);item->disk=NULL;item->disk_valid=item->file=false;
 item->disk_bytes=item->disk_at=0;}
-static void oxi_shunt_written(ox_shunt*s,oxi_shunt_item*item){item->valid=true;item->failed=false;item->ahead=0;
-oxi_shunt_host_drop(s,item);if(item->file)
+static void oxi_shunt_disk_stale(oxi_shunt_item*item){if(item->file)
 oxi_shunt_disk_drop(item);
 else
-item->disk_valid=false;
-item->packed=OX_COMPRESSION_NONE;}
+item->disk_valid=false;}
+static void oxi_shunt_written(ox_shunt*s,oxi_shunt_item*item){item->valid=true;item->failed=false;item->ahead=0;
+oxi_shunt_host_drop(s,item);oxi_shunt_disk_stale(item);item->packed=OX_COMPRESSION_NONE;}
 static bool oxi_shunt_has_copy(const oxi_shunt_item*item){return item->host||item->disk_valid;}
 static void oxi_shunt_count_device(ox_shunt*s,uint64_t bytes,bool more){oxi_stream_take(&s->tiers);s->device_in_use+=more?bytes:0 -bytes;
 s->stats.device_bytes=s->device_in_use;if(s->device_in_use>s->stats.device_peak)s->stats.device_peak=s->device_in_use;
@@ -2605,18 +2605,33 @@ if(offset==0&&bytes==item->bytes)return oxi_shunt_fetch(s,item,out,false);
 void*all=oxi_alloc(item->bytes);status=all?oxi_shunt_fetch(s,item,all,false):OX_ERR_NOMEM;
 if(status==OX_OK)memcpy(out,(const char*)all+offset,bytes);
 oxi_free(all,item->bytes);return status;}
+static void oxi_shunt_copies_move(oxi_shunt_item*to,oxi_shunt_item*from){oxi_shunt_host_set(to,from->host,from->host_bytes,from->pinned);
+oxi_shunt_host_set(from,NULL,0,NULL);to->disk=from->disk;to->disk_valid=from->disk_valid;to->file=from->file;
+to->disk_bytes=from->disk_bytes;to->disk_at=from->disk_at;from->disk=NULL;oxi_shunt_disk_drop(from);}
+static ox_status oxi_shunt_replace(ox_shunt*s,oxi_shunt_item*item,const void*data){const bool clean=ox_error()==OX_OK;oxi_shunt_item old;
+memset(&old,0,sizeof old);if(item->host&&item->host_bytes==item->bytes){double start=oxi_now();
+memcpy(item->host,data,item->bytes);oxi_shunt_count_link(s,true,item->bytes,start);oxi_shunt_disk_stale(item);return OX_OK;}
+if(oxi_shunt_has_copy(item))oxi_shunt_copies_move(&old,item);
+ox_status status=oxi_shunt_put_copy(s,item,data,item->bytes,item->skew,false);if(status!=OX_OK&&oxi_shunt_has_copy(&old)){
+const bool had_room=item->disk!=NULL;oxi_shunt_disk_drop(item);oxi_shunt_copies_move(item,&old);
+if(had_room||(item->file&&!item->host))return status;
+if(clean)ox_error_clear();
+oxi_shunt_host_drop(s,item);oxi_shunt_disk_stale(item);status=oxi_shunt_put_copy(s,item,data,item->bytes,item->skew,false);
+item->failed=item->failed||status!=OX_OK;}
+if(status==OX_OK)item->packed=OX_COMPRESSION_NONE;
+oxi_shunt_host_drop(s,&old);oxi_shunt_disk_drop(&old);return status;}
 static ox_status oxi_shunt_item_write(ox_shunt*s,oxi_shunt_item*item,size_t offset,const void*data,size_t bytes){
 bool whole=offset==0&&bytes==item->bytes;oxi_shunt_land(s,item);oxi_shunt_ahead_drop(s,item);
 if(!item->part&&!whole&&!item->storage&&oxi_shunt_is_oversized(s,item)){ox_status cut=oxi_shunt_parts_even(s,item);
 if(cut!=OX_OK)return cut;}
 if(item->part)return oxi_shunt_parts_move(s,item,offset,NULL,data,bytes);
-if(whole&&oxi_shunt_is_planned(s)&&!item->storage&&!item->small){oxi_shunt_host_drop(s,item);
-if(item->file)oxi_shunt_disk_drop(item);
-item->disk_valid=false;item->packed=OX_COMPRESSION_NONE;return oxi_shunt_put_copy(s,item,data,bytes,item->skew,false);}
+if(whole&&oxi_shunt_is_planned(s)&&!item->storage&&!item->small)
+return oxi_shunt_replace(s,item,data);
 ox_status status=oxi_shunt_bring(s,item,!whole);if(status==OX_OK)status=oxi_shunt_unlend(s,item);
 if(status!=OX_OK)return status;
-oxi_storage_plain(item->storage);status=s->compute->write(s->compute,item->storage->data,offset,data,bytes);oxi_shunt_written(s,item);
-(void)oxi_atomic_add(&item->storage->version,1);return status;}
+oxi_storage_plain(item->storage);status=s->compute->write(s->compute,item->storage->data,offset,data,bytes);
+if(status!=OX_OK)return status;
+oxi_shunt_written(s,item);(void)oxi_atomic_add(&item->storage->version,1);return status;}
 /* >>stream/shunt/compress.c */
 enum{OXI_SHUNT_BLOCK=32,OXI_SHUNT_F8_BLOCK=16,OXI_SHUNT_F8_NAN=0x80};
 static void oxi_shunt_to_roots(const float*x,float scale,uint8_t*out){const float whole=12582912;uint8_t code[OXI_SHUNT_F8_BLOCK];

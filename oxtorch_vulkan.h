@@ -27596,9 +27596,10 @@ const uint32_t takes=f->lines/f->split*f->columns/(g->pair?2:1);const uint32_t g
 const int64_t all=experts?p->form.shape[1]*n:n;if(n%16!=0||!groups||p->form.column[0]!=1||!oxi_vk_is_one_row(out,all))return NULL;
 if(oxi_vk_few_shared(d,f,p)+4*OXI_VK_LEFT_ROOM>d->limits.maxComputeSharedMemorySize)return NULL;
 oxi_vk_groups(dispatch,groups);return out;}
-static ox_status oxi_vk_leave_rounded(oxi_vk_device*d,int64_t n,oxi_vk_product_params*params,oxi_vk_dispatch*dispatch,bool*leaves){
-const uint64_t bytes=(uint64_t)n+(uint64_t)n/16*8;oxi_vk_rounded*r=&d->rounded[d->rounded_at=(d->rounded_at+1)%OXI_VK_ROUNDED];
-if(r->bytes<bytes){if(r->chunk)oxi_vk_chunk_give(d,r->chunk);
+static ox_status oxi_vk_leave_rounded(oxi_vk_device*d,int64_t n,const oxi_vk_rounded*taken,
+oxi_vk_product_params*params,oxi_vk_dispatch*dispatch,bool*leaves){const uint64_t bytes=(uint64_t)n+(uint64_t)n/16*8;
+int at=(d->rounded_at+1)%OXI_VK_ROUNDED;if(taken==&d->rounded[at])at=(at+1)%OXI_VK_ROUNDED;
+oxi_vk_rounded*r=&d->rounded[d->rounded_at=at];if(r->bytes<bytes){if(r->chunk)oxi_vk_chunk_give(d,r->chunk);
 r->of=NULL;r->chunk=oxi_vk_chunk_alloc(d,bytes);r->bytes=r->chunk?bytes:0;if(!r->chunk)return OX_ERR_NOMEM;}
 const oxi_vk_chunk*bound=dispatch->use[5].chunk;*leaves=!bound||bound->block==r->chunk->block;if(!*leaves)return OX_OK;
 if(dispatch->uses<OXI_VK_BINDINGS)dispatch->uses=OXI_VK_BINDINGS;
@@ -27615,7 +27616,7 @@ dispatch->special.product_few.routes=OXI_VK_ROUTES_BEHIND;
 const oxi_vk_rounded*rounded=oxi_vk_rounded_of(d,g,p,&f);if(rounded)oxi_vk_take_rounded(d,rounded,params,dispatch);
 oxi_vk_product_joined(d,g,params,dispatch);dispatch->waits=oxi_vk_may_leave_parts(d,g,p,&f,dispatch);
 *left=oxi_vk_leaves_rounded(d,g,p,&f,dispatch);if(!*left)return OX_OK;
-const ox_status status=oxi_vk_leave_rounded(d,ox_numel(*left),params,dispatch,&leaves);if(!leaves)*left=NULL;
+const ox_status status=oxi_vk_leave_rounded(d,ox_numel(*left),rounded,params,dispatch,&leaves);if(!leaves)*left=NULL;
 return status;}
 static void oxi_vk_note_rounded(oxi_vk_device*d,const ox_tensor*out,int64_t n){oxi_vk_chunk*chunk=oxi_vk_chunk_of(out);
 oxi_vk_rounded*r=&d->rounded[d->rounded_at];r->of=chunk;r->at=oxi_vk_byte_at(out);r->k=n;r->written=oxi_vk_epochs_of(d,chunk)->written;
