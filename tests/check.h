@@ -35,6 +35,11 @@ static inline int check_count(int ok) {
     return check_total.failed <= CHECK_PRINT_MAX;
 }
 
+/* The larger of two distances; a NaN stays, whatever comes behind it. */
+static inline double check_worst(double worst, double off) {
+    return off <= worst || worst != worst ? worst : off;
+}
+
 static inline void check_true(int ok, const char *file, int line, const char *text) {
     if (check_count(ok)) {
         printf("%s:%d: failed: %s\n", file, line, text);

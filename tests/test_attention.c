@@ -383,7 +383,7 @@ static void check_rope(layout l, int ndim, const int64_t *shape, ox_dtype dtype,
                 double slack = dtype == OX_F64
                                    ? 1e-13
                                    : 4e-6 + (dtype == OX_F32 ? 0 : 0.51 * spacing(format_of(dtype), want));
-                worst = fmax(worst, fabs(got - want) - slack);
+                worst = check_worst(worst, fabs(got - want) - slack);
             }
         }
         CHECK_MSG(worst <= 0, "%s, %s%s, dims %d: off by %g more than allowed", layout_name(l),

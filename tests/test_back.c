@@ -153,7 +153,7 @@ static void test_function_accuracy(void) {
             for (int64_t i = 0; i < count; i++) {
                 long double wanted = slopes[f]((long double)at[i]);
                 double off = (double)fabsl((long double)g[i] - wanted), size = (double)fabsl(wanted);
-                if (off > most) most = off;
+                most = check_worst(most, off);
                 bool near_zero = f < 2 && fabsf(at[i] + 0.75f) < 0.1f && size > 1e-4;
                 if (near_zero && off / size > ratio) ratio = off / size;
             }

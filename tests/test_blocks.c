@@ -198,7 +198,7 @@ static void check_rows(const char *what, ox_dtype dtype, ox_tensor *y, ox_tensor
             if (quantized) allowed += most / 127 * 0.501 * weight;
         }
         allowed += 1e-6 * size + rounding * fabs(sum) + 1e-9;
-        if (!(fabs(got[i] - sum) / allowed <= worst)) worst = fabs(got[i] - sum) / allowed;
+        worst = check_worst(worst, fabs(got[i] - sum) / allowed);
     }
     CHECK_MSG(worst <= 1, "%s %s m %lld: error %g of what is allowed", what, ox_dtype_name(dtype),
               (long long)m, worst);
@@ -263,7 +263,7 @@ static void test_uneven(void) {
                 sum += row[k] * weights[k];
                 allowed += most / 127 * 0.501 * fabs(weights[k]) + fabs(row[k]) * largest * 0.7 / 2047;
             }
-            worst = fmax(worst, fabs(got[i] - sum) / allowed);
+            worst = check_worst(worst, fabs(got[i] - sum) / allowed);
         }
         CHECK_MSG(worst <= 1, "error %g of what is allowed", worst);
     }

@@ -287,7 +287,7 @@ static void check_parts(const oxi_call *call, const char *what) {
     for (int64_t i = 0; i < n; i++) {
         bool same = a[i] == b[i] || (isnan(a[i]) && isnan(b[i]));
         double off = same ? 0 : fabs(a[i] - b[i]) / (step * most);
-        if (!(off <= worst)) worst = off;
+        worst = check_worst(worst, off);
     }
     CHECK_MSG(worst <= 1, "%s of %s by parts: %g times what is allowed", what, oxi_tensor_text(wanted),
               worst);

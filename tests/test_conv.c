@@ -86,7 +86,7 @@ static void check_sums(const char *what, const ox_tensor *t, const sums *want, c
         double add = bias ? real_at(bias, i / each % bias->shape[0]) : 0;
         double off = fabs(real_at(t, i) - want->sum[i] - add) /
                      allowed(t->dtype, 0.1 + want->around[i] + fabs(add));
-        if (!(off <= worst)) worst = off;
+        worst = check_worst(worst, off);
     }
     CHECK_MSG(worst <= 1, "%s of %s, %dd, stride %d, kernel %d x %d, groups %d, %s: off by %g of the allowed",
               what, ox_dtype_name(t->dtype), c->dims, (int)c->stride[2], (int)c->kernel[1],

@@ -47,7 +47,7 @@ static void check_sums(ox_tensor *x, ox_tensor *w, ox_tensor *ids, ox_tensor *bi
         }
         double may = 1e-30 + step * around + last * fabs(sum) + (rounds ? weights * most / 100 : 0);
         double off = fabs(load_real(y->dtype, element(y, i)) - sum) / may;
-        if (!(off <= worst)) worst = off;
+        worst = check_worst(worst, off);
     }
     CHECK_MSG(of_x && of_w && worst <= 1, "%s of %s x %s: off by %g times what is allowed", how,
               ox_dtype_name(x->dtype), ox_dtype_name(w->dtype), worst);

@@ -46,14 +46,15 @@ static void check_length(int64_t n) {
     int64_t step = n > 300 ? n / 97 : 1;
     for (int64_t k = 0; k < n; k += step) {
         plain_transform(n, x, k, false, out);
-        worst = fmax(worst, fabs(part(there, k, 0) - out[0]) + fabs(part(there, k, 1) - out[1]));
+        worst = check_worst(worst, fabs(part(there, k, 0) - out[0]) + fabs(part(there, k, 1) - out[1]));
         plain_transform(n, x, k, true, out);
-        worst = fmax(worst, fabs(part(back, k, 0) - out[0]) + fabs(part(back, k, 1) - out[1]));
+        worst = check_worst(worst, fabs(part(back, k, 0) - out[0]) + fabs(part(back, k, 1) - out[1]));
     }
     for (int64_t i = 0; i < n; i++) x[2 * i + 1] = 0;
     for (int64_t k = 0; k < n / 2 + 1; k += step) {
         plain_transform(n, x, k, false, out);
-        real_worst = fmax(real_worst, fabs(part(half, k, 0) - out[0]) + fabs(part(half, k, 1) - out[1]));
+        real_worst =
+            check_worst(real_worst, fabs(part(half, k, 0) - out[0]) + fabs(part(half, k, 1) - out[1]));
     }
     double allowed = 5.5e-7 * sqrt(size) * (1 + log2((double)n) / 6); /* of f32, pass by pass */
     CHECK_MSG(worst <= allowed && real_worst <= allowed, "%lld: off by %g, %g of %g", (long long)n, worst,
@@ -93,18 +94,18 @@ static void check_lines(int64_t lines, int64_t n, ox_dtype real) {
         for (int64_t i = 0; i < 2 * n; i++) x[i] = part(z, l * n + i / 2, (int)(i % 2));
         for (int64_t k = 0; k < n; k += n > 60 ? n / 19 : 1) {
             plain_transform(n, x, k, false, out);
-            for (int c = 0; c < 2; c++) worst = fmax(worst, fabs(part(there, l * n + k, c) - out[c]));
+            for (int c = 0; c < 2; c++) worst = check_worst(worst, fabs(part(there, l * n + k, c) - out[c]));
             plain_transform(n, x, k, true, out);
             for (int c = 0; c < 2; c++)
-                worst = fmax(worst, fabs(part(back, l * n + k, c) * sqrt((double)n) - out[c]));
+                worst = check_worst(worst, fabs(part(back, l * n + k, c) * sqrt((double)n) - out[c]));
         }
         for (int64_t i = 0; i < n; i++) x[2 * i + 1] = 0;
         for (int64_t k = 0, to = n / 2 + 1; k < to; k += n > 60 ? n / 19 : 1) {
             plain_transform(n, x, k, false, out);
-            real_worst = fmax(real_worst, fabs(part(half, l * to + k, 0) - out[0]));
-            real_worst = fmax(real_worst, fabs(part(half, l * to + k, 1) - out[1]));
-            real_worst = fmax(real_worst, fabs(part(other, l * to + k, 0) - out[0]));
-            real_worst = fmax(real_worst, fabs(part(other, l * to + k, 1) + out[1]));
+            real_worst = check_worst(real_worst, fabs(part(half, l * to + k, 0) - out[0]));
+            real_worst = check_worst(real_worst, fabs(part(half, l * to + k, 1) - out[1]));
+            real_worst = check_worst(real_worst, fabs(part(other, l * to + k, 0) - out[0]));
+            real_worst = check_worst(real_worst, fabs(part(other, l * to + k, 1) + out[1]));
         }
     }
     CHECK_MSG(worst <= allowed && real_worst <= allowed, "%lld lines of %lld: off by %g, %g of %g",

@@ -322,8 +322,8 @@ static void test_threads(void) {
             *sum += (double)((const float *)ox_data(source))[i];
         }
         for (int64_t i = 0; i < 50 * 300; i++)
-            most =
-                fmax(most, fabs(((const double *)ox_data(sums))[i] - (double)((const float *)ox_data(a))[i]));
+            most = check_worst(
+                most, fabs(((const double *)ox_data(sums))[i] - (double)((const float *)ox_data(a))[i]));
         CHECK_MSG(most < 1e-4, "off by %g", most);
     }
     ox_set_threads(threads);

@@ -56,9 +56,10 @@ static double column_error(const sizes *n, ox_tensor **in, ox_tensor *out, int64
                    at(in[WRITE], h, t, i) * z;
             y += at(in[Q], h, t, i) * m[i];
         }
-        worst = fmax(worst, fabs(at(out, h, t, j) - y));
+        worst = check_worst(worst, fabs(at(out, h, t, j) - y));
     }
-    for (int64_t i = 0; i < n->keys; i++) worst = fmax(worst, fabs(at(out, h, n->length + i, j) - m[i]));
+    for (int64_t i = 0; i < n->keys; i++)
+        worst = check_worst(worst, fabs(at(out, h, n->length + i, j) - m[i]));
     return worst;
 }
 
@@ -71,7 +72,8 @@ static void check_case(const sizes *n, int decay, bool erases, layout l, ox_dtyp
         CHECK(out && out->dtype == dtype && out->ndim == 3 && out->shape[0] == n->heads &&
               out->shape[1] == n->length + n->keys && out->shape[2] == n->values);
         for (int64_t h = 0; out && h < n->heads; h++)
-            for (int64_t j = 0; j < n->values; j++) worst = fmax(worst, column_error(n, in, out, h, j, m));
+            for (int64_t j = 0; j < n->values; j++)
+                worst = check_worst(worst, column_error(n, in, out, h, j, m));
         const double bound = dtype == OX_F64 ? 1e-13 : dtype == OX_F32 ? 2e-5 : dtype == OX_F16 ? 4e-3 : 4e-2;
         CHECK_MSG(worst <= bound, "[%d,%d,%d,%d] decay %d, erases %d, %s %s: %g", (int)n->heads,
                   (int)n->length, (int)n->keys, (int)n->values, decay, erases, ox_dtype_name(dtype),

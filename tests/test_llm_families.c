@@ -156,7 +156,7 @@ static double distance(const float *a, const float *b, int count) {
     double most = 0, largest = 1e-30;
     for (int i = 0; i < count; i++) {
         const double d = fabs((double)a[i] - b[i]);
-        if (!(d <= most)) most = d;
+        most = check_worst(most, d);
         if (fabs((double)b[i]) > largest) largest = fabs((double)b[i]);
     }
     return most / largest;

@@ -393,6 +393,12 @@ static void test_defaults(void) {
     }
 }
 
+static double most_apart(const float *a, const float *b) {
+    double most = 0;
+    for (int i = 0; i < 10; i++) most = check_worst(most, fabs((double)a[i] - b[i]));
+    return most;
+}
+
 /* A folder's activation is the one that is computed with; one of no known name is refused. */
 static void test_activation(void) {
     static const char *const names[] = {"silu", "swish",      "gelu",      "gelu_new",
@@ -425,8 +431,7 @@ static void test_activation(void) {
     }
     CHECK(memcmp(logits[0], logits[1], sizeof logits[0]) == 0);
     for (int i = 2; i < 6; i++) {
-        double apart = 0;
-        for (int k = 0; k < 10; k++) apart = fmax(apart, fabs((double)logits[i][k] - logits[i - 1][k]));
+        const double apart = most_apart(logits[i], logits[i - 1]);
         CHECK_MSG(apart > 1e-4, "%s and %s are %g apart", names[i], names[i - 1], apart);
     }
 }
@@ -550,13 +555,6 @@ static void scaled_logits(const char *type, const char *rope, const parts *p, in
     CHECK_MSG(ox_llm_decode(context, ids, count, logits) == OX_OK, "%s", ox_error_text());
     ox_llm_context_close(context);
     ox_llm_close(model);
-}
-
-static double most_apart(const float *a, const float *b) {
-    double most = 0;
-    for (int i = 0; i < 10; i++)
-        if (fabs((double)a[i] - b[i]) > most) most = fabs((double)a[i] - b[i]);
-    return most;
 }
 
 /* Six tokens where there are four positions: the base is 100 (1 + 4 (6 / 4 - 1))^(4 / 2). */

@@ -83,7 +83,7 @@ static void check_product(const char *what, ox_tensor *c, const double *a, int64
         for (int64_t j = 0; j < k; j++)
             sum += a[batch * a_step + row * k + j] * b[batch * b_step + j * n + column];
         double off = fabs(got[i] - sum) / tolerance(c->dtype, k, sum);
-        if (!(off <= worst)) worst = off;
+        worst = check_worst(worst, off);
     }
     CHECK_MSG(worst <= 1, "%s %s [%lld,%lld] x [%lld,%lld]: error %g of what is allowed", what,
               ox_dtype_name(c->dtype), (long long)m, (long long)k, (long long)k, (long long)n, worst);
@@ -410,7 +410,7 @@ static void check_linear(ox_tensor *x, ox_tensor *w, ox_tensor *bias, ox_activat
         for (int64_t j = 0; j < k; j++) sum += a[i / n * k + j] * b[i % n * k + j];
         sum = activate(activation, sum);
         double off = fabs(got[i] - sum) / tolerance(c->dtype, k, sum);
-        if (!(off <= worst)) worst = off;
+        worst = check_worst(worst, off);
     }
     CHECK_MSG(worst <= 1, "linear %s, %s x %s, m %lld: error %g of what is allowed",
               activation_names[activation], ox_dtype_name(x->dtype), ox_dtype_name(w->dtype), (long long)m,
@@ -466,7 +466,7 @@ static void check_addmm(ox_shape c_shape, int64_t m, int64_t n, int64_t k, ox_dt
             for (int64_t j = 0; j < k; j++) sum += x[i / n * k + j] * y[j * n + i % n];
             sum = alpha * sum + beta * z[i];
             double off = fabs(got[i] - sum) / tolerance(dtype, k, sum);
-            if (!(off <= worst)) worst = off;
+            worst = check_worst(worst, off);
         }
         CHECK_MSG(worst <= 1, "addmm %s beta %g alpha %g: error %g of what is allowed", ox_dtype_name(dtype),
                   beta, alpha, worst);

@@ -142,7 +142,7 @@ static void test_formulas(void) {
                     CHECK(ox_to_doubles(p, got, COUNT) == OX_OK);
                     for (int i = 0; i < COUNT; i++) {
                         plain_step(&plain[i], slope(plain[i].p, i), c, step);
-                        worst = fmax(worst, fabs(got[i] - plain[i].p) / (1 + fabs(plain[i].p)));
+                        worst = check_worst(worst, fabs(got[i] - plain[i].p) / (1 + fabs(plain[i].p)));
                     }
                 }
                 CHECK_MSG(worst < (narrow ? 3e-6 : 1e-12), "case %d: %g away", (int)k, worst);

@@ -29,7 +29,7 @@ static void check_instance_norm(ox_tensor *x, ox_tensor *weight, ox_tensor *bias
             if (weight) want *= real_at(weight, r % x->shape[1]);
             if (bias) want += real_at(bias, r % x->shape[1]);
             double off = fabs(real_at(y, r * n + i) - want) / allowed(y->dtype, 4 + fabs(want) + fabs(mean));
-            if (!(off <= worst)) worst = off;
+            worst = check_worst(worst, off);
         }
     }
     CHECK_MSG(worst <= 1, "instance_norm of %s, %s: off by %g times what is allowed", ox_dtype_name(x->dtype),

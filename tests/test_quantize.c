@@ -97,7 +97,7 @@ static double root_mean_square(ox_tensor *x, ox_tensor *y, double *largest) {
     for (int64_t i = 0; i < ox_numel(x); i++) {
         double off = (double)a[i] - (double)b[i];
         sum += off * off;
-        if (!(fabs(off) <= *largest)) *largest = fabs(off);
+        *largest = check_worst(*largest, fabs(off));
     }
     return sqrt(sum / (double)ox_numel(x));
 }

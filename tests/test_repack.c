@@ -203,7 +203,7 @@ static double error_of(const reference *r, ox_tensor *y, double *largest) {
         int64_t at = i / n * r->n + i % n;
         double error = fabs(got[i] - r->sum[at]) / (r->size[at] + 1e-300);
         square += error * error;
-        if (!(error <= *largest)) *largest = error;
+        *largest = check_worst(*largest, error);
     }
     free(got);
     return sqrt(square / (double)(m * n));
@@ -286,7 +286,7 @@ static void check_against(const char *what, ox_dtype dtype, ox_tensor *y, ox_ten
         if (!isfinite(b[i])) off = isfinite(a[i]) ? INFINITY : 0;
         /* the largest scale of MXFP4 is finite: whether a sum overflows depends on the order of its terms */
         if (dtype == OX_MXFP4 && sizes && isinf(sizes[i])) off = 0;
-        if (!(off <= worst)) worst = off;
+        worst = check_worst(worst, off);
     }
     CHECK_MSG(worst <= 1, "%s %s: off by %g times what is allowed", what, ox_dtype_name(dtype), worst);
     free(a);

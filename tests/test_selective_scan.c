@@ -84,10 +84,10 @@ static double column_error(const sizes *n, const form *f, ox_tensor **in, ox_ten
         if (in[SKIP]) y += at(in[SKIP], h, 0, j) * u;
         if (in[GATE]) y *= at(in[GATE], h, t, j) / (1 + exp(-at(in[GATE], h, t, j)));
         const int64_t row = f->hold ? t + 1 - n->length : t;
-        if (row >= 0) worst = fmax(worst, fabs(out_at(out, h, row, j) - y));
+        if (row >= 0) worst = check_worst(worst, fabs(out_at(out, h, row, j) - y));
     }
     for (int64_t i = 0; i < n->keys; i++)
-        worst = fmax(worst, fabs(out_at(out, h, out->shape[1] - n->keys + i, j) - kept[i]));
+        worst = check_worst(worst, fabs(out_at(out, h, out->shape[1] - n->keys + i, j) - kept[i]));
     return worst;
 }
 
@@ -101,7 +101,8 @@ static void check_case(const sizes *n, unsigned bits, layout l, ox_dtype dtype) 
         CHECK(out && out->dtype == dtype && out->ndim == 3 && out->shape[0] == n->heads &&
               out->shape[1] == (f.hold && n->length ? 1 : n->length) + n->keys && out->shape[2] == n->values);
         for (int64_t h = 0; out && h < n->heads; h++)
-            for (int64_t j = 0; j < n->values; j++) worst = fmax(worst, column_error(n, &f, in, out, h, j));
+            for (int64_t j = 0; j < n->values; j++)
+                worst = check_worst(worst, column_error(n, &f, in, out, h, j));
         const double bound = dtype == OX_F64 ? 1e-13 : dtype == OX_F32 ? 2e-5 : dtype == OX_F16 ? 4e-3 : 4e-2;
         CHECK_MSG(worst <= bound, "[%d,%d,%d,%d] form %x, %s %s: %g", (int)n->heads, (int)n->length,
                   (int)n->keys, (int)n->values, bits, ox_dtype_name(dtype), layout_name(l), worst);

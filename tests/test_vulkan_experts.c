@@ -268,7 +268,7 @@ static void compare(const setting *s, const row *t, int i, ox_tensor *got, ox_te
     for (int64_t k = 0; k < n; k++) {
         if (isfinite(b[k])) most = fmax(most, fabs(b[k]));
         const bool same = a[k] == b[k] || (isnan(a[k]) && isnan(b[k]));
-        if (!same && !(fabs(a[k] - b[k]) <= off)) off = fabs(a[k] - b[k]);
+        if (!same) off = check_worst(off, fabs(a[k] - b[k]));
     }
     const double coarse = s->weights == OX_F32 ? 2e-5 : s->weights == OX_F16 ? 2e-3 : 0.03;
     CHECK_MSG(off <= (want->dtype == OX_F32 ? coarse * most : 0),

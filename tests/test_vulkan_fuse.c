@@ -605,7 +605,7 @@ static void compare(const setting *s, const row *t, int i, ox_tensor *got, ox_te
           ox_to_floats(ox_contiguous(want), b, n) == OX_OK);
     for (int64_t k = 0; k < n; k++) {
         most = fmax(most, fabs(b[k]));
-        if (!(fabs(a[k] - b[k]) <= off)) off = fabs(a[k] - b[k]);
+        off = check_worst(off, fabs(a[k] - b[k]));
     }
     const bool exact = s->weights == OX_F32;
     const double coarse = exact && !t->halves ? 2e-5 : exact || s->weights == OX_F16 ? 2e-3 : 0.03;

@@ -75,7 +75,7 @@ static void expect(const pair *p, int i, const float *logits, const char *when) 
     double largest = 0, off = 0;
     for (int k = 0; k < VOCABULARY; k++) {
         largest = fmax(largest, fabs(p->expected[i][k]));
-        off = fmax(off, fabs(p->expected[i][k] - logits[k]));
+        off = check_worst(off, fabs(p->expected[i][k] - logits[k]));
     }
     CHECK_MSG(off <= p->coarse * largest, "%s, token %d: off by %g of %g", when, i, off, largest);
 }
@@ -189,7 +189,7 @@ static void test_growth(const pair *p) {
         CHECK(ox_llm_decode_one(there, token_at(i), a) == OX_OK &&
               ox_llm_decode_one(here, token_at(i), b) == OX_OK);
         for (int k = 0; k < VOCABULARY; k++) {
-            off = fmax(off, fabs(a[k] - b[k]));
+            off = check_worst(off, fabs(a[k] - b[k]));
             largest = fmax(largest, fabs(b[k]));
         }
     }
