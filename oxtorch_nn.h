@@ -75,7 +75,7 @@
 #ifndef OX_TORCH_NN_FILE
 #define OX_TORCH_NN_FILE "oxtorch_nn.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0x2d7d6327
+#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0x02410c3f
 
 #ifndef OX_TORCH_NN_H
 #define OX_TORCH_NN_H
@@ -8573,7 +8573,7 @@ for(int i=0;i<count&&status==OX_OK;i++){ox_tensor*g=ox_gradient(parameters[i]);
 if(g&&!ox_clamp_(oxi_real_numbers(g),-most,most))status=ox_error();}
 (void)oxi_work_end(&work,NULL);(void)ox_set_grad_enabled(enabled);return status;}
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0x2d7d6327
+#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0x2410c3f
 #error "OX_TORCH_NN_FILE names another version of oxtorch_nn.h"
 #elif OXI_SECTION == 1 /* >>autograd/back/kernels.inc */
 #define OXI_WRITE(n,out,streams,OF)OXI_WRITE_AHEAD(n,out,streams,OF,OXI_NOTHING_AHEAD)
@@ -8739,6 +8739,7 @@ OXI_NORM_WRITE(vf_load,OXI_NORM_STORE,vf_store,i+k,r->out+i+k)
 #undef OXI_NORM_STORE
 }
 OXI_INLINE OXI_ISA(norm_writing)OXI_ISA(norm_writing_from)(const OXI_ISA(norm_writing)*w,int64_t first){OXI_ISA(norm_writing)to=*w;
+if(first==0)return to;
 to.row.x+=first;to.row.g+=first;to.row.out+=first;if(to.row.weight)to.row.weight+=first;
 if(to.row.weight_sums)to.row.weight_sums+=first;
 if(to.row.bias_sums)to.row.bias_sums+=first;
@@ -8767,8 +8768,9 @@ return i;}
 OXI_INLINE void OXI_ISA(norm_measure)(oxi_norm_row*row,OXI_ISA(norm_writing)*w,bool weighted,bool sums,bool centered){
 const oxi_norm_row copy=*row,*r=&copy;const int64_t n=r->n,lag=w->row.streams?w->row.lag:OXI_NORM_LAG;
 const int64_t most=n/(2*VF)*(2*VF)-lag;int64_t writes=(w->row.end-w->at)/(2*VF)*(2*VF);if(writes>most)writes=most<0?0:most;
-const OXI_ISA(norm_writing)to=OXI_ISA(norm_writing_from)(w,w->at-lag);const vf about=vf_set1(r->about);for(int64_t i=0,end;i<n;i=end){
-OXI_ISA(norm_lanes)a;a.sum=a.squares=a.total=a.along=vf_zero();end=i+OXI_NORM_FLUSH<n?i+OXI_NORM_FLUSH:n;
+const OXI_ISA(norm_writing)to=OXI_ISA(norm_writing_from)(w,writes>0?w->at-lag:0);const vf about=vf_set1(r->about);
+for(int64_t i=0,end;i<n;i=end){OXI_ISA(norm_lanes)a;
+a.sum=a.squares=a.total=a.along=vf_zero();end=i+OXI_NORM_FLUSH<n?i+OXI_NORM_FLUSH:n;
 #define OXI_NORM_STRETCH(until,writing)\
 i=OXI_ISA(norm_stretch)(&a,r,&to,i,(until)<end?(until):end,about,weighted,sums,centered,writing);
 OXI_NORM_STRETCH(lag,false)
