@@ -12693,10 +12693,11 @@ ox_tensor*in[2]={x,ox_transpose(weights,1,2)};return oxi_any_null("llm",in,2)?NU
 static ox_tensor*oxi_llm_product_by_head(const ox_llm*model,ox_tensor*x,ox_tensor*weights){
 return oxi_llm_product_by_head_to(model,x,weights,NULL);}
 /* >>llm/context/bias.c */
+static ox_tensor*oxi_llm_apart(const oxi_llm_batch*batch){ox_tensor*keys=oxi_arange(0,(double)batch->count,1,OX_I64,ox_cpu());
+return ox_abs(ox_sub(keys,ox_unsqueeze(keys,1)));}
 static ox_tensor*oxi_llm_nearness(const oxi_llm_batch*batch){const ox_llm*model=batch->context->model;int64_t window=0;
 for(int64_t i=0;i<model->config.layers&&!window;i++)window=model->layers[i].window;
-ox_tensor*keys=oxi_arange(0,(double)batch->count,1,OX_I64,ox_cpu());
-ox_tensor*far=ox_abs(ox_sub(keys,ox_unsqueeze(keys,1)));return ox_to(ox_le(far,ox_integer(window/2)),model->device);}
+return ox_to(ox_le(oxi_llm_apart(batch),ox_integer(window/2)),model->device);}
 static int32_t oxi_llm_bucket(const oxi_llm_numbers*n,int64_t offset){
 const int64_t buckets=n->causal?n->buckets:n->buckets/2,near=buckets/2;const int64_t half=!n->causal&&offset>0?buckets:0;
 const int64_t far=offset<0?-offset:n->causal?0:offset;if(far<near)return(int32_t)(half+far);
@@ -12718,12 +12719,12 @@ static bool oxi_llm_keeps_biases(const ox_llm*model){
 bool keeps=model->numbers.causal&&(model->numbers.alibi>0||model->numbers.buckets>0);for(int64_t i=1;keeps&&i<model->config.layers;i++)
 keeps=!model->layers[i].part[OXI_LLM_RELATIVE].weight;
 return keeps;}
+static int64_t oxi_llm_roomier(int64_t room,int64_t needed,int64_t capacity){room=room?2*room:256;if(room<needed)room=needed;
+return room<capacity?room:capacity;}
 static ox_status oxi_llm_grow_biases(const ox_llm_context*context,int64_t positions){const ox_llm*model=context->model;
 int64_t room=context->biases&&*context->biases?(*context->biases)->shape[2]:0;if(!context->biases||positions<=room)return OX_OK;
-room=room?2*room:256;if(room<positions)room=positions;
-if(room>context->capacity)room=context->capacity;
-oxi_llm_batch last;memset(&last,0,sizeof last);last.context=context;last.start=room-1;last.count=1;ox_scope scope=ox_scope_begin();
-ox_tensor*made=NULL;if(model->numbers.alibi>0)
+room=oxi_llm_roomier(room,positions,context->capacity);oxi_llm_batch last;memset(&last,0,sizeof last);last.context=context;
+last.start=room-1;last.count=1;ox_scope scope=ox_scope_begin();ox_tensor*made=NULL;if(model->numbers.alibi>0)
 made=ox_mul(model->slopes,ox_to(oxi_arange((double)last.start,-1,-1,OX_F32,ox_cpu()),model->device));
 else if((last.buckets=oxi_llm_buckets(&last)))
 made=oxi_llm_relative_bias(&last,&model->layers[0]);
@@ -12734,8 +12735,7 @@ static ox_tensor*oxi_llm_last_biases(const oxi_llm_batch*batch){ox_tensor*all=*b
 const int64_t end=batch->start+batch->count;return ox_narrow(all,2,all->shape[2]-end,end);}
 static ox_tensor*oxi_llm_distances(const oxi_llm_batch*batch){const ox_llm*model=batch->context->model;
 if(batch->context->biases)return oxi_llm_last_biases(batch);
-ox_tensor*keys=oxi_arange(0,(double)batch->count,1,OX_F32,ox_cpu());
-ox_tensor*far=ox_abs(ox_sub(keys,ox_unsqueeze(keys,1)));return ox_mul(model->slopes,ox_to(far,model->device));}
+return ox_mul(model->slopes,ox_to(ox_cast(oxi_llm_apart(batch),OX_F32),model->device));}
 static ox_status oxi_llm_prepare_biases(oxi_llm_batch*batch){const ox_llm*model=batch->context->model;
 const oxi_llm_numbers*n=&model->numbers;bool done=true;
 if(n->alibi>0){done=(batch->bias=oxi_llm_distances(batch))!=NULL;}else if(n->buckets>0&&batch->context->biases&&batch->count==1){
@@ -13919,9 +13919,7 @@ static ox_status oxi_llm_grow(const ox_llm_context*context,ox_tensor**cache,int6
 const int64_t needed=positions/ratio>1?positions/ratio:1,length=context->length/ratio,
 capacity=context->capacity/ratio>1?context->capacity/ratio:1;
 int64_t room=*cache?(*cache)->shape[1]:0;if(needed<=room)return OX_OK;
-room=room?2*room:256;if(room<needed)room=needed;
-if(room>capacity)room=capacity;
-const int64_t shape[3]={heads,room,size};ox_scope scope=ox_scope_begin();
+room=oxi_llm_roomier(room,needed,capacity);const int64_t shape[3]={heads,room,size};ox_scope scope=ox_scope_begin();
 ox_tensor*grown=oxi_tensor_new(context->model->device,context->dtype,3,shape);if(grown&&length>0){
 ox_tensor*kept=ox_narrow(*cache,1,0,length);if(!ox_copy_(ox_narrow(grown,1,0,length),kept))grown=NULL;}
 if(grown){ox_release(*cache);

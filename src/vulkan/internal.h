@@ -451,7 +451,7 @@ typedef struct oxi_vk_device {
     oxi_vk_turns turns[OXI_VK_FREQUENCIES];
     oxi_vk_rounded rounded[OXI_VK_ROUNDED]; /* product/few.c */
     int rounded_at;                    /* the one that was left last */
-    oxi_vk_placed placed;              /* rows/transformer.c */
+    oxi_vk_placed placed;              /* ops/operand.c */
     oxi_vk_parts parts;                /* product/router.c */
     oxi_vk_sum_made sum_made;
 

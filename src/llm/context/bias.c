@@ -1,14 +1,18 @@
 /* What is added to scores for where a key is, and which keys a window lets see: made once a batch.
  * Called by attention.c and context.c. */
 
+/* How far the keys of a batch, all that its tokens see, are from each of them: i64 [count, count] */
+static ox_tensor *oxi_llm_apart(const oxi_llm_batch *batch) {
+    ox_tensor *keys = oxi_arange(0, (double)batch->count, 1, OX_I64, ox_cpu());
+    return ox_abs(ox_sub(keys, ox_unsqueeze(keys, 1)));
+}
+
 /* Keys within half the window on either side. */
 static ox_tensor *oxi_llm_nearness(const oxi_llm_batch *batch) {
     const ox_llm *model = batch->context->model;
     int64_t window = 0;
     for (int64_t i = 0; i < model->config.layers && !window; i++) window = model->layers[i].window;
-    ox_tensor *keys = oxi_arange(0, (double)batch->count, 1, OX_I64, ox_cpu());
-    ox_tensor *far = ox_abs(ox_sub(keys, ox_unsqueeze(keys, 1)));
-    return ox_to(ox_le(far, ox_integer(window / 2)), model->device);
+    return ox_to(ox_le(oxi_llm_apart(batch), ox_integer(window / 2)), model->device);
 }
 
 /* The bucket of a key `offset` positions behind its query: one for each of the nearest, then wider and wider
@@ -59,14 +63,19 @@ static bool oxi_llm_keeps_biases(const ox_llm *model) {
     return keeps;
 }
 
-/* Makes them for so many positions and more: they are made anew by doubling. */
+/* The room of what grows with the text, by doubling: a short text in a long context takes little memory. */
+static int64_t oxi_llm_roomier(int64_t room, int64_t needed, int64_t capacity) {
+    room = room ? 2 * room : 256;
+    if (room < needed) room = needed;
+    return room < capacity ? room : capacity;
+}
+
+/* Makes them for so many positions and more, anew. */
 static ox_status oxi_llm_grow_biases(const ox_llm_context *context, int64_t positions) {
     const ox_llm *model = context->model;
     int64_t room = context->biases && *context->biases ? (*context->biases)->shape[2] : 0;
     if (!context->biases || positions <= room) return OX_OK;
-    room = room ? 2 * room : 256;
-    if (room < positions) room = positions;
-    if (room > context->capacity) room = context->capacity;
+    room = oxi_llm_roomier(room, positions, context->capacity);
     oxi_llm_batch last;
     memset(&last, 0, sizeof last);
     last.context = context;
@@ -100,9 +109,7 @@ static ox_tensor *oxi_llm_last_biases(const oxi_llm_batch *batch) {
 static ox_tensor *oxi_llm_distances(const oxi_llm_batch *batch) {
     const ox_llm *model = batch->context->model;
     if (batch->context->biases) return oxi_llm_last_biases(batch);
-    ox_tensor *keys = oxi_arange(0, (double)batch->count, 1, OX_F32, ox_cpu());
-    ox_tensor *far = ox_abs(ox_sub(keys, ox_unsqueeze(keys, 1)));
-    return ox_mul(model->slopes, ox_to(far, model->device));
+    return ox_mul(model->slopes, ox_to(ox_cast(oxi_llm_apart(batch), OX_F32), model->device));
 }
 
 /* ---- what a batch needs, and a layer ------------------------------------------------------------------- */

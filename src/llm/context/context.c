@@ -124,17 +124,14 @@ OX_API ox_status ox_llm_rewind(ox_llm_context *context, int64_t length) {
 /* ---- keys and values ----------------------------------------------------------------------------------- */
 
 /* Makes room for so many positions in one layer's keys or values, [kv_heads, room, size], of which each
- * has `ratio` positions. They grow with the text, by doubling: a short text in a long context takes little
- * memory. On error the cache is as it was. */
+ * has `ratio` positions. They grow with the text (oxi_llm_roomier). On error the cache is as it was. */
 static ox_status oxi_llm_grow(const ox_llm_context *context, ox_tensor **cache, int64_t heads, int64_t size,
                               int64_t ratio, int64_t positions) {
     const int64_t needed = positions / ratio > 1 ? positions / ratio : 1, length = context->length / ratio,
                   capacity = context->capacity / ratio > 1 ? context->capacity / ratio : 1;
     int64_t room = *cache ? (*cache)->shape[1] : 0;
     if (needed <= room) return OX_OK;
-    room = room ? 2 * room : 256;
-    if (room < needed) room = needed;
-    if (room > capacity) room = capacity;
+    room = oxi_llm_roomier(room, needed, capacity);
     const int64_t shape[3] = {heads, room, size};
     ox_scope scope = ox_scope_begin();
     ox_tensor *grown = oxi_tensor_new(context->model->device, context->dtype, 3, shape);

@@ -339,7 +339,7 @@ struct ox_llm {
     oxi_llm_part part[OXI_LLM_MODEL_ROLES]; /* OUTPUT is EMBEDDING where tied */
     oxi_llm_layer *layers;                  /* [config.layers] */
     ox_tensor *slopes;                      /* of ALiBi, f32 [heads, 1, 1], or NULL */
-    ox_tensor *head_numbers;                /* 0, 1 .. as experts, i32 [1, all], or NULL */
+    ox_tensor *head_numbers;                /* 0, 1 .. as experts, i32 [1, most heads or groups] */
     oxi_llm_shared_memory by_head[2];       /* of keys and of values that are made of latents */
 };
 
