@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-enum { PLAIN_WEIGHTS = 400, PLAIN_NUMBERS = 1 << 19 };
+enum { PLAIN_WEIGHTS = 400, PLAIN_NUMBERS = 1 << 20 };
 
 typedef struct plain_weight {
     char name[72];

@@ -438,6 +438,14 @@ static void check_attentions(void) {
         {2, 1, 70, 70, 64, 64, 0, 0, 0, false, true, true},
         {3, 3, 65, 64, 32, 32, -1, 0, 0, false, true, true},
         {2, 1, 17, 19, 13, 21, -1, 0, 0, false, false, true},
+        /* long rows, as latents are */
+        {4, 1, 1, 37, 576, 512, 36, 0, 0, false, true, false},
+        {4, 1, 3, 1300, 576, 512, 1297, 0, 0, false, true, true},
+        {2, 1, 1, 150, 288, 256, 149, 100, 0, false, false, false},
+        {2, 2, 2, 90, 520, 640, -1, 0, 3, true, true, false},
+        {2, 1, 1, 600, 1024, 1024, 599, 0, 0, false, false, true},
+        {2, 1, 12, 40, 576, 512, 28, 0, 0, true, true, false},
+        {2, 1, 1, 20, 1032, 64, 19, 0, 0, false, true, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         check_attention(&cases[i], OX_F32, OX_F32, false, 2e-6);

@@ -4,7 +4,9 @@
 #include "llm_plain.h"
 
 enum { WIDTH = 64, HIDDEN = 64, HEADS = 4, SIZE = 32, VOCABULARY = 60, TEXT = 20, FEWER = 2, MORE = 4 };
-enum { LATENT = 64, TURNED = 16, PLAIN = 32, VALUE = 32, RANK = 32, EXPERTS = 4, USED = 2 };
+enum { PLAIN = 32, VALUE = 32, RANK = 32, EXPERTS = 4, USED = 2 };
+
+static int latent, turned; /* numbers of a latent, and of the end of a key that is turned */
 
 /* ---- models -------------------------------------------------------------------------------------------- */
 
@@ -40,12 +42,12 @@ static void put_latent(int l) {
     plain_norm(plain_name(l, "attn_norm"), WIDTH, 0);
     plain_norm(plain_name(l, "ffn_norm"), WIDTH, 0);
     plain_norm(plain_name(l, "attn_q_a_norm"), RANK, 0);
-    plain_norm(plain_name(l, "attn_kv_a_norm"), LATENT, 0);
+    plain_norm(plain_name(l, "attn_kv_a_norm"), latent, 0);
     plain_matrix(plain_name(l, "attn_q_a.weight"), RANK, WIDTH);
-    plain_matrix(plain_name(l, "attn_q_b.weight"), HEADS * (PLAIN + TURNED), RANK);
-    plain_matrix(plain_name(l, "attn_kv_a_mqa.weight"), LATENT + TURNED, WIDTH);
-    plain_put(plain_name(l, "attn_k_b.weight"), HEADS, LATENT, PLAIN, 0, -1.5);
-    plain_put(plain_name(l, "attn_v_b.weight"), HEADS, VALUE, LATENT, 0, -1.5);
+    plain_matrix(plain_name(l, "attn_q_b.weight"), HEADS * (PLAIN + turned), RANK);
+    plain_matrix(plain_name(l, "attn_kv_a_mqa.weight"), latent + turned, WIDTH);
+    plain_put(plain_name(l, "attn_k_b.weight"), HEADS, latent, PLAIN, 0, -1.5);
+    plain_put(plain_name(l, "attn_v_b.weight"), HEADS, VALUE, latent, 0, -1.5);
     plain_matrix(plain_name(l, "attn_output.weight"), WIDTH, HEADS * VALUE);
 }
 
@@ -54,12 +56,12 @@ static void make_latent(const char *family, int layers, bool experts) {
     begin(family, layers);
     plain_whole("attention.head_count_kv", 1);
     plain_whole("attention.q_lora_rank", RANK);
-    plain_whole("attention.kv_lora_rank", LATENT);
-    plain_whole("attention.key_length", LATENT + TURNED);
-    plain_whole("attention.value_length", LATENT);
-    plain_whole("attention.key_length_mla", PLAIN + TURNED);
+    plain_whole("attention.kv_lora_rank", latent);
+    plain_whole("attention.key_length", latent + turned);
+    plain_whole("attention.value_length", latent);
+    plain_whole("attention.key_length_mla", PLAIN + turned);
     plain_whole("attention.value_length_mla", VALUE);
-    plain_whole("rope.dimension_count", TURNED);
+    plain_whole("rope.dimension_count", turned);
     plain_fact("attention.layer_norm_rms_epsilon", 1e-5);
     if (experts) {
         plain_whole("expert_count", EXPERTS);
@@ -80,8 +82,16 @@ static void make_latent(const char *family, int layers, bool experts) {
     }
 }
 
-static void make_deepseek(int layers) { make_latent("deepseek2", layers, true); }
-static void make_minicpm(int layers) { make_latent("minicpm3", layers, false); }
+static void make_deepseek(int layers) {
+    latent = 64;
+    turned = 16;
+    make_latent("deepseek2", layers, true);
+}
+static void make_minicpm(int layers) { /* with latents of DeepSeek's size */
+    latent = 512;
+    turned = 64;
+    make_latent("minicpm3", layers, false);
+}
 
 /* Sums by a factor. */
 static void make_granite(int layers) {
@@ -133,7 +143,7 @@ typedef struct family {
 
 static const family families[] = {
     {"deepseek2", make_deepseek, 14, 9},
-    {"minicpm3", make_minicpm, 12, 8},
+    {"minicpm3", make_minicpm, 13, 8},
     {"granite", make_granite, 6, 5},
     {"bloom", make_bloom, 5, 5},
 };

@@ -15,7 +15,8 @@ const uint EIGHTS = DEPTH_V / 8, GROUPS = THREADS / EIGHTS; // threads of a row 
 const uint AT_ONCE = 4;                                 // values that are on their way at a time
 // Neighbors that share a key: an instruction that runs once takes longer than what it does, so that half the
 // numbers of a key take little more than half the time.
-const uint WISHED = DEPTH >= 256 ? 4 : DEPTH >= 64 ? 2 : 1, SHARE = DEPTH % (8 * WISHED) == 0 ? WISHED : 1;
+const uint WISHED = DEPTH >= 512 ? 8 : DEPTH >= 256 ? 4 : DEPTH >= 64 ? 2 : 1;
+const uint EVENLY = DEPTH / 8 & (~(DEPTH / 8) + 1), SHARE = EVENLY < WISHED ? EVENLY : WISHED;
 const uint KEYS = THREADS / SHARE;                      // at a time
 const uint OWN = DEPTH / SHARE;                         // numbers of a key that an invocation takes
 const uint ROOM = DEPTH_V + 4;                          // of a part: its sums, their maximum, the total
@@ -55,7 +56,7 @@ DEFINE_EIGHT(eight_v, b3, w3)
 
 // Keys and values of 16 bits are fetched ahead of their use, as they lie: an invocation's key, and the first
 // eights of AT_ONCE values. The newest ones are not there yet.
-const bool FETCHES = HALVES && DEPTH <= 256;
+const bool FETCHES = HALVES && OWN <= 128;
 uvec4 next_key[FETCHES ? OWN / 8 : 1], next_values[AT_ONCE];
 
 bool is_newest(const uint key) {

@@ -122,7 +122,8 @@ static ox_status oxi_vk_rope_alone(oxi_vk_device *d, const oxi_call *call) {
 /* ---- attention ----------------------------------------------------------------------------------------- */
 
 enum {
-    OXI_VK_ATTENTION_DEPTH = 512,
+    OXI_VK_ATTENTION_DEPTH = 512, /* of a row, at most, .. */
+    OXI_VK_ATTENTION_LONG = 1024, /* .. and where queries are few: DeepSeek's latents have 576 */
     OXI_VK_ATTENTION_FEW = 8,     /* queries that are taken one by one */
     OXI_VK_ATTENTION_RANGE = 512, /* keys of a part of them */
     OXI_VK_ATTENTION_PARTS = 64,
@@ -141,7 +142,6 @@ static bool oxi_vk_fits_attention(const oxi_call *call) {
     if (kept && !ox_is_contiguous(kept)) return false;
     if (mask && mask->dtype != OX_BOOL && !oxi_vk_product_reads(mask->dtype)) return false;
     if (q->shape[n - 1] == 0 && (!out || ox_numel(out) > 0)) return false; /* arrays of DEPTH elements */
-    if (q->shape[n - 1] > OXI_VK_ATTENTION_DEPTH || v->shape[n - 1] > OXI_VK_ATTENTION_DEPTH) return false;
     int64_t lead = 1;
     for (int i = 0; i < n - 3; i++) lead *= q->shape[i];
     if (lead > 65535 || (n > 2 && q->shape[n - 3] > 65535)) return false;
@@ -151,12 +151,6 @@ static bool oxi_vk_fits_attention(const oxi_call *call) {
 }
 
 static bool oxi_vk_reads_keys(ox_dtype dtype) { return dtype == OX_Q8_0 || oxi_vk_product_reads(dtype); }
-
-static bool oxi_vk_can_attention(const oxi_vk_device *d, const oxi_call *call) {
-    ox_dtype keys = call->in[1]->dtype;
-    (void)d;
-    return (oxi_vk_reads_keys(keys) || oxi_vk_expands(keys)) && oxi_vk_fits_attention(call);
-}
 
 /* Stride of t's dim that is `back` from the end, 0 where it is missing or broadcast. */
 static int64_t oxi_vk_stride_back(const ox_tensor *t, int back) {
@@ -186,6 +180,7 @@ static void oxi_vk_attention_sides(const oxi_call *call, oxi_vk_attention_params
     p->lead = q->ndim > 3 ? (uint32_t)(q->ndim - 3) : 0;
     for (int i = 0; i < 4; i++) {
         const ox_tensor *t = side[i];
+        if (!t) continue; /* a result that is only asked for */
         p->at[i] = oxi_is_block(t->dtype) ? (uint32_t)oxi_vk_byte_at(t) : oxi_vk_element_at(t);
         p->row[i] = oxi_vk_product_units(t, oxi_vk_stride_back(t, 2));
         p->head[i] = oxi_vk_product_units(t, oxi_vk_stride_back(t, 3));
@@ -237,6 +232,20 @@ static bool oxi_vk_attention_is_few(const oxi_call *call, const oxi_vk_attention
     bool wide = cache == OX_Q8_0 || (oxi_vk_attention_wide(p, 2, 8) && oxi_vk_attention_wide(p, 3, 8));
     return p->length <= OXI_VK_ATTENTION_FEW && p->keys > 0 && known && wide && depth % 8 == 0 &&
            p->value_depth % 8 == 0 && call->out_count == 1;
+}
+
+static bool oxi_vk_can_attention(const oxi_vk_device *d, const oxi_call *call) {
+    const ox_tensor *q = call->in[0], *v = call->in[2];
+    const ox_dtype keys = call->in[1]->dtype;
+    const int last = q->ndim - 1;
+    oxi_vk_attention_params p;
+    (void)d;
+    if (!(oxi_vk_reads_keys(keys) || oxi_vk_expands(keys)) || !oxi_vk_fits_attention(call)) return false;
+    const int64_t depth = q->shape[last] > v->shape[last] ? q->shape[last] : v->shape[last];
+    if (depth <= OXI_VK_ATTENTION_DEPTH) return true;
+    if (depth > OXI_VK_ATTENTION_LONG) return false;
+    oxi_vk_attention_params_of(call, &p);
+    return oxi_vk_attention_is_few(call, &p);
 }
 
 /* Invocations of a workgroup: those of long heads share a key by fours (attention_row.comp), and twice as
