@@ -133,6 +133,34 @@ static void make_bloom(int layers) {
     }
 }
 
+/* The square of relu: of a product, and as the gate of two, with norms in the middle of both halves. */
+static void make_squared(const char *family, int layers, bool gated) {
+    begin(family, layers);
+    plain_whole("attention.head_count_kv", 2);
+    plain_whole("rope.dimension_count", WIDTH / HEADS);
+    plain_fact(gated ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon", 1e-5);
+    plain_norm("output_norm", WIDTH, !gated);
+    for (int l = 0; l < layers; l++) {
+        plain_norm(plain_name(l, "attn_norm"), WIDTH, !gated);
+        plain_norm(plain_name(l, "ffn_norm"), WIDTH, !gated);
+        plain_matrix(plain_name(l, "attn_q.weight"), WIDTH, WIDTH);
+        plain_matrix(plain_name(l, "attn_k.weight"), WIDTH / 2, WIDTH);
+        plain_matrix(plain_name(l, "attn_v.weight"), WIDTH / 2, WIDTH);
+        plain_matrix(plain_name(l, "attn_output.weight"), WIDTH, WIDTH);
+        if (gated) {
+            plain_norm(plain_name(l, "attn_sub_norm"), WIDTH, 0);
+            plain_norm(plain_name(l, "ffn_sub_norm"), HIDDEN, 0);
+            put_gated(l, "", HIDDEN);
+        } else {
+            plain_matrix(plain_name(l, "ffn_up.weight"), HIDDEN, WIDTH);
+            plain_matrix(plain_name(l, "ffn_down.weight"), WIDTH, HIDDEN);
+        }
+    }
+}
+
+static void make_nemotron(int layers) { make_squared("nemotron", layers, false); }
+static void make_bitnet(int layers) { make_squared("bitnet", layers, true); }
+
 /* ---- both sides ---------------------------------------------------------------------------------------- */
 
 typedef struct family {
@@ -146,6 +174,8 @@ static const family families[] = {
     {"minicpm3", make_minicpm, 13, 8},
     {"granite", make_granite, 6, 5},
     {"bloom", make_bloom, 5, 5},
+    {"nemotron", make_nemotron, 5, 5},
+    {"bitnet", make_bitnet, 5, 5},
 };
 
 static int32_t token_at(int i) {

@@ -88,15 +88,20 @@ DEFINE_FOUR(wide_b, b2, w2)
 float bias_at(const uint place) {
     return DTYPE_BIAS == 0 ? 0 : uintBitsToFloat(f32_of(DTYPE_BIAS, load_bias(DTYPE_BIAS, place).x));
 }
-// An element of c, from its sum of products, with its place in the addend and its bias.
-float finished_with(const float sum, const uint addend, const float bias) {
+// An element of c, from its sum of products, with its place in the addend and its bias, before an activation.
+float summed_with(const float sum, const uint addend, const float bias) {
     precise float r = sum * uintBitsToFloat(P_alpha);
     if (DTYPE_ADDEND != 0)
         r = r + uintBitsToFloat(P_beta) *
                     uintBitsToFloat(f32_of(DTYPE_ADDEND, load_addend(DTYPE_ADDEND, addend).x));
     if (DTYPE_BIAS != 0) r = r + bias;
+    return r;
+}
+float finished_with(const float sum, const uint addend, const float bias) {
+    float r = summed_with(sum, addend, bias);
     switch (ACTIVATION) {
     case ACT_RELU: return is_nan(r) ? r : max(r, 0.0);
+    case ACT_SQUARE: return is_nan(r) ? r : max(r, 0.0) * max(r, 0.0);
     case ACT_GELU: return my_gelu(r);
     case ACT_GELU_TANH: return my_gelu_tanh(r);
     case ACT_SILU: return my_silu(r);

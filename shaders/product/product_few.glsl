@@ -335,6 +335,7 @@ float gelu_tanh_times(const float x, const float factor) {
 #endif
 // c and another one through the gate behind them.
 float gated_with(const float c, const float other) {
+    if (TAIL == TAIL_GATED) return c * other; /* who finished c has applied the activation */
     if (TAIL == TAIL_SILU) return silu_times(c, other);
     if (TAIL == TAIL_GELU) return gelu_tanh_times(c, other);
     float limit = uintBitsToFloat(P_limit);
@@ -358,7 +359,7 @@ void write_output(const uvec4 at, const uint row, const uint column, const vec2 
     else store_c(DTYPE_C, at.x + offset, uvec2(narrow_of_f32(DTYPE_C, floatBitsToUint(r)), 0));
     if (SINGLE != 1) offset += at.x - P_at0; /* of a pair: all three lie alike */
     if (PAIR == 1) {
-        float other = finished_with(sum.y, 0, biases.y);
+        float other = TAIL == TAIL_GATED ? summed_with(sum.y, 0, biases.y) : finished_with(sum.y, 0, biases.y);
         b0.d[P_part_c0 + offset] = floatBitsToUint(other);
         float gated = gated_with(r, other);
         if (TAIL != TAIL_NONE) b0.d[P_tail + offset] = floatBitsToUint(gated);

@@ -100,3 +100,4 @@ const uint ACT_GELU_TANH = 3;
 const uint ACT_SILU = 4;
 const uint ACT_SIGMOID = 5;
 const uint ACT_TANH = 6;
+const uint ACT_SQUARE = 7;

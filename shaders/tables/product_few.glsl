@@ -32,6 +32,7 @@ const uint TAIL_SILU = 2;
 const uint TAIL_GELU = 3;
 const uint TAIL_CLAMPED = 4;
 const uint TAIL_STEPS = 5;
+const uint TAIL_GATED = 6;
 const uint STEPS_ADDCMUL = 1;
 const uint STEPS_ADD = 2;
 const uint STEPS_MUL = 0;

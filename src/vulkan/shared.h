@@ -34,15 +34,17 @@ enum { OXI_VK_POOL_MOST, OXI_VK_POOL_AVERAGE, OXI_VK_POOL_BACK };
 enum { OXI_VK_PERMUTE_LINK, OXI_VK_PERMUTE_DOUBLE_STEPS, OXI_VK_PERMUTE_GIVE };
 enum { OXI_VK_MULTINOMIAL_LOOK, OXI_VK_MULTINOMIAL_DRAW };
 /* What a product of few rows does with c: it is added to a sum, or its silu or gelu_tanh times another c, or
- * OXI_CHAIN_CLAMPED_GATE of both; some of it is an operand of steps. */
+ * OXI_CHAIN_CLAMPED_GATE of both; some of it is an operand of steps; it, by its activation, times another c. */
 enum {
     OXI_VK_TAIL_NONE,
     OXI_VK_TAIL_ADD,
     OXI_VK_TAIL_SILU,
     OXI_VK_TAIL_GELU,
     OXI_VK_TAIL_CLAMPED,
-    OXI_VK_TAIL_STEPS
+    OXI_VK_TAIL_STEPS,
+    OXI_VK_TAIL_GATED
 };
+enum { OXI_VK_ACT_SQUARE = OX_ACTIVATION_TANH + 1 }; /* the square of relu, beside ox_activation's */
 /* How a product of few rows makes a: one of the first two or none, and what goes with it. */
 enum {
     OXI_VK_NORM_RMS = 1,

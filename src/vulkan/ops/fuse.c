@@ -10,6 +10,7 @@
  *     copies of k and v, attention to both                     the same
  *     a router's scores, the best of them, their weights       routing (rows/routing.c)
  *     gate and up by experts, silu(gate) up                    product[]
+ *     products, relu(gate), its square, gate *= up             the same
  *     x += c, norm(x), a router of it, gate and up by experts  router (product/router.c)
  *     c by experts, c *= weights, their sum, x += that         product[0], weigh, slots (fuse_experts.c)
  *     s = a b, s += c d, s += bias, silu(s), cat of a, c ..    steps (steps.c)
@@ -163,11 +164,28 @@ static bool oxi_vk_adds_product(const oxi_vk_device *d, const oxi_call *call) {
            oxi_vk_chunk_of(x) != oxi_vk_chunk_of(product->out[0]);
 }
 
-/* An activation of the held product's result, in its place. */
+/* An activation of the held product's result, in its place, or of the first one of two that a gate may
+ * follow. */
 static bool oxi_vk_activates_product(const oxi_vk_device *d, const oxi_call *call) {
     const oxi_call *product = &d->product[0].call;
-    return d->held_products == 1 && !oxi_vk_holds_experts(d) && !product->attr.activation.activation &&
+    return (d->held_products == 1 || d->held_products == 2) && !oxi_vk_holds_experts(d) &&
+           !product->attr.activation.activation && oxi_vk_same_memory(call->in[0], product->out[0]) &&
+           oxi_vk_same_memory(call->out[0], product->out[0]);
+}
+
+/* Whether the first of what is held has an activation. */
+static bool oxi_vk_is_activated(const oxi_vk_device *d) {
+    return d->held_products > 0 && !oxi_vk_holds_experts(d) &&
+           d->product[0].call.attr.activation.activation != OX_ACTIVATION_NONE;
+}
+
+/* The square of what relu gave, in its place. */
+static bool oxi_vk_squares_product(const oxi_vk_device *d, const oxi_call *call) {
+    const oxi_call *product = &d->product[0].call;
+    return oxi_vk_is_activated(d) && d->held_products <= 2 &&
+           product->attr.activation.activation == OX_ACTIVATION_RELU &&
            oxi_vk_same_memory(call->in[0], product->out[0]) &&
+           oxi_vk_same_memory(call->in[1], product->out[0]) &&
            oxi_vk_same_memory(call->out[0], product->out[0]);
 }
 
@@ -177,14 +195,17 @@ static bool oxi_vk_is_clamped_gate(const oxi_call *call) {
     return call->attr.chain.program == oxi_chain_of(OXI_CHAIN_CLAMPED_GATE) && numbers[2] == -numbers[0];
 }
 
-/* A gate over the results of two products, in the first one's place or elsewhere. */
+/* A gate over the results of two products, in the first one's place or elsewhere; a mul is one where the
+ * first one's activation is the gate. */
 static bool oxi_vk_gates_products(const oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *out = call->out[0];
     if (d->held_products != 2 || !oxi_vk_is_plain_f32(out)) return false;
+    if (oxi_vk_is_activated(d) != (call->op == OXI_OP_mul)) return false;
     const ox_tensor *c = d->product[0].call.out[0], *other = d->product[1].call.out[0];
     if (ox_numel(c) != ox_numel(other) || ox_numel(c) != ox_numel(out)) return false;
     /* in the gate's place: who has written it there writes the result over it */
     bool in_place = oxi_vk_same_memory(out, c);
+    if (!in_place && oxi_vk_is_activated(d)) return false;
     return oxi_vk_same_memory(call->in[0], c) && oxi_vk_same_memory(call->in[1], other) &&
            oxi_vk_same_block(out, c) && (in_place || oxi_vk_chunk_of(out) != oxi_vk_chunk_of(c)) &&
            oxi_vk_chunk_of(out) != oxi_vk_chunk_of(other) && !oxi_vk_products_read(d, out);
@@ -324,6 +345,22 @@ static ox_status oxi_vk_record_router(oxi_vk_device *d) {
     return status == OX_OK ? oxi_vk_route_record(d) : status;
 }
 
+/* Records the two held products, of which one has an activation that no gate follows, one by one. */
+static ox_status oxi_vk_record_apart(oxi_vk_device *d) {
+    ox_status status = OX_OK;
+    for (int i = 0; i < 2 && status == OX_OK; i++) {
+        oxi_vk_product_group group;
+        memset(&group, 0, sizeof group);
+        group.products = 1;
+        group.product[0] = &d->product[i].call;
+        if (oxi_vk_meets_norm(d, group.product[0])) oxi_vk_group_norm(d, &group);
+        oxi_vk_time_call(d, group.product[0]);
+        status = oxi_vk_product_group_run(d, &group);
+    }
+    d->held_products = 0;
+    return status;
+}
+
 /* Records the held products, with what makes their a before them and `tail` (or NULL) behind. */
 static ox_status oxi_vk_record_products(oxi_vk_device *d, const oxi_call *tail) {
     oxi_vk_product_group group;
@@ -337,6 +374,7 @@ static ox_status oxi_vk_record_products(oxi_vk_device *d, const oxi_call *tail) 
         d->held_products = 0;
         return first == OX_OK ? oxi_vk_product_run(d, &d->product[1].call) : first;
     }
+    if (d->held_products == 2 && oxi_vk_is_activated(d) && !tail) return oxi_vk_record_apart(d);
     memset(&group, 0, sizeof group);
     group.products = d->held_products;
     for (int i = 0; i < d->held_products; i++) group.product[i] = &d->product[i].call;
@@ -479,8 +517,22 @@ static ox_status oxi_vk_join_held(oxi_vk_device *d, oxi_vk_held_call *held, bool
     return OX_OK;
 }
 
+static ox_status oxi_vk_join_tail(oxi_vk_device *d, const oxi_call *call, bool *joined) {
+    *joined = true;
+    ox_status status = oxi_vk_record_products(d, call);
+    if (status == OX_OK) return oxi_vk_flush_rest(d);
+    oxi_vk_let_go(d);
+    return status;
+}
+
 static ox_status oxi_vk_join_mul(oxi_vk_device *d, const oxi_call *call, bool *joined) {
     const bool weighs = oxi_vk_weighs_experts(d, call);
+    if (oxi_vk_squares_product(d, call)) {
+        d->product[0].call.attr.activation.activation = (ox_activation)OXI_VK_ACT_SQUARE;
+        *joined = true;
+        return OX_OK;
+    }
+    if (oxi_vk_is_activated(d) && oxi_vk_gates_products(d, call)) return oxi_vk_join_tail(d, call, joined);
     if (!weighs && oxi_vk_steps_wait(d) && oxi_vk_steps_begin(d, call)) {
         *joined = true;
         return OX_OK;
@@ -512,14 +564,6 @@ static ox_status oxi_vk_join_norm(oxi_vk_device *d, const oxi_call *call, bool *
     d->held_norm = *joined = true;
     d->norm_written = false;
     return OX_OK;
-}
-
-static ox_status oxi_vk_join_tail(oxi_vk_device *d, const oxi_call *call, bool *joined) {
-    *joined = true;
-    ox_status status = oxi_vk_record_products(d, call);
-    if (status == OX_OK) return oxi_vk_flush_rest(d);
-    oxi_vk_let_go(d);
-    return status;
 }
 
 static ox_status oxi_vk_join_sum(oxi_vk_device *d, const oxi_call *call, bool *joined) {
