@@ -188,7 +188,7 @@ struct pieces {
 // Units of Q6_K lie at any even place: subgroups fetch theirs word by word, side by side (STAGED), through
 // shared memory, for invocations that fetch their own touch most lines with each word. Other types have fewer
 // words, and gain nothing. Where units are those of several experts it is as much of a subgroup as has one.
-const uint LEFT_OVER = OWN ? UNITS % LANES : 0;
+const uint LEFT_OVER = OWN || CHAINED == 1 ? UNITS % LANES : 0;
 const uint GROUP = LEFT_OVER == 0 ? LANES : UNITS % 16 == 0 ? 16 : UNITS % 8 == 0 ? 8 : 4;
 const uint FETCHED = STAGED == 1 ? (GROUP / 4 * BYTES_Q6_K + 5) / 4 / GROUP + 1 : 1; // words of each
 const uint STAGE = GROUP * FETCHED;
@@ -388,29 +388,37 @@ int dot_of(const uvec4 x, const uvec4 y) {
     return sum;
 }
 
+// Where a row's units are no multiple of a team, its columns are taken one behind the other (CHAINED), as
+// those of a row's experts are: all but the last of its turns have a unit for each invocation. Units of all
+// that is one behind the other, and columns that an invocation meets in a turn.
+const uint ALL = OWN ? ROWS * UNITS : CHAINED == 1 ? COLUMNS * UNITS : UNITS, MET = CHAINED == 1 ? 1 : COLUMNS;
+// Where column j, or the one that unit `i` of all is of, begins.
+uint place_in_team(const uint b, const uint first, const uint team, const uint j, const uint i) {
+    return place_of_b(b, first, team, CHAINED == 1 ? min(i / UNITS, COLUMNS - 1) : j);
+}
+
 // What an invocation fetches for part `i` of a column.
 pieces fetched_part(const uint place, const uint i) {
     return fetched_of(column_of_part(place, i, UNITS), part_in_row(i, UNITS));
 }
 
 // Whether an invocation meets the same numbers of a in each column: they stay in registers then.
-const bool KEPT = STAGED == 1 && ROWS == 1 && UNITS <= TEAM;
+const bool KEPT = STAGED == 1 && ROWS == 1 && CHAINED == 0 && UNITS <= TEAM;
 
 void main() {
     uint columns = P_n, id = gl_LocalInvocationID.x, lane = id % TEAM, team = id / TEAM;
     uint first = group_index() * TAKES, step = gl_NumWorkGroups.x * gl_NumWorkGroups.y * TAKES;
     share_columns(first, step, columns);
-    const uint all = OWN ? ROWS * UNITS : UNITS;
     uvec4 at = batch_places(gl_WorkGroupID.z);
     take_experts(at);
     await_results();
     if (ROWS == 1 && !TAKEN) hold_row(0, at.y); /* before weights, which take longer */
     if (CHOSEN_EXPERTS) at = at_expert(at, chosen_expert(at.y));
-    uint place[COLUMNS];
-    pieces next[COLUMNS]; /* on their way while what comes before is computed */
-    [[unroll]] for (uint j = 0; j < COLUMNS; j++) {
-        place[j] = place_of_b(at.z, first, team, j);
-        if (STAGED == 1 || lane < all)
+    uint place[MET];
+    pieces next[MET]; /* on their way while what comes before is computed */
+    [[unroll]] for (uint j = 0; j < MET; j++) {
+        place[j] = place_in_team(at.z, first, team, j, lane);
+        if (STAGED == 1 || lane < ALL)
             next[j] = fetched_of(first_column_of_part(at, place[j], lane, UNITS), part_in_row(lane, UNITS));
     }
     fetch_parts();
@@ -427,41 +435,42 @@ void main() {
         float sum[OUTPUTS];
         [[unroll]] for (uint i = 0; i < OUTPUTS; i++) sum[i] = 0;
         fetch_added(at, first);
-        for (uint chunk = 0; chunk < all; chunk += TEAM) {
+        for (uint chunk = 0; chunk < ALL; chunk += TEAM) {
             uint unit = chunk + lane, following = unit + TEAM;
-            bool ends = chunk + TEAM >= all, more = !ends || first + step < columns;
-            weights t[COLUMNS];
-            uint own = row_of_part(unit, UNITS), part = part_in_row(unit, UNITS), b[COLUMNS];
-            [[unroll]] for (uint j = 0; j < COLUMNS; j++) {
+            bool ends = chunk + TEAM >= ALL, more = !ends || first + step < columns;
+            weights t[MET];
+            uint own = row_of_part(unit, UNITS), part = part_in_row(unit, UNITS), b[MET];
+            [[unroll]] for (uint j = 0; j < MET; j++) {
                 b[j] = column_of_part(place[j], unit, UNITS);
                 if (STAGED == 1) put_stage(next[j], b[j], part);
                 else t[j] = weights_of(next[j], b[j], part);
             }
             if (ends) following = lane;
-            [[unroll]] for (uint j = 0; j < COLUMNS; j++) {
-                if (ends) place[j] = place_of_b(at.z, first + step, team, j);
-                if (more && (STAGED == 1 || following < all))
+            [[unroll]] for (uint j = 0; j < MET; j++) {
+                if (ends || CHAINED == 1)
+                    place[j] = place_in_team(at.z, ends ? first + step : first, team, j, following);
+                if (more && (STAGED == 1 || following < ALL))
                     next[j] = fetched_part(place[j], following);
             }
             if (STAGED == 1)
-                [[unroll]] for (uint j = 0; j < COLUMNS; j++)
+                [[unroll]] for (uint j = 0; j < MET; j++)
                     t[j] = weights_of(pieces_of(b[j], part), b[j], part);
-            if (OWN && unit < all) {
+            if ((OWN || CHAINED == 1) && unit < ALL) {
                 float more = 0;
                 [[unroll]] for (uint i = 0; i < PARTS; i++) {
-                    uint slot = own * (INNER / 16) + i * UNITS + part;
+                    uint slot = (OWN ? own * (INNER / 16) : 0) + i * UNITS + part;
                     vec2 s = sizes[slot];
                     more += t[0].terms[i].x * s.x * float(dot_of(t[0].w[i], quants[slot])) -
                             t[0].terms[i].y * s.y;
                 }
-                [[unroll]] for (uint row = 0; row < ROWS; row++) sum[row] += row == own ? more : 0;
-            } else if (unit < all)
+                [[unroll]] for (uint i = 0; i < OUTPUTS; i++) sum[i] += i == own ? more : 0;
+            } else if (CHAINED == 0 && unit < ALL)
                 [[unroll]] for (uint row = 0; row < ROWS; row++)
                     [[unroll]] for (uint i = 0; i < PARTS; i++) {
                         uint slot = row * (INNER / 16) + i * UNITS + unit;
                         vec2 s = KEPT ? own_sizes[i] : sizes[slot];
                         uvec4 q = KEPT ? own_quants[i] : quants[slot];
-                        [[unroll]] for (uint j = 0; j < COLUMNS; j++)
+                        [[unroll]] for (uint j = 0; j < MET; j++)
                             sum[row * COLUMNS + j] += t[j].terms[i].x * s.x * float(dot_of(t[j].w[i], q)) -
                                                       t[j].terms[i].y * s.y;
                     }

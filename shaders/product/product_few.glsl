@@ -241,12 +241,13 @@ void take_experts(const uvec4 at) {
     expert_weight[id] = uintBitsToFloat(b3.d[P_part_b0 + gl_WorkGroupID.z * ROWS + id]);
 }
 // A column is what those of all experts are, one behind the other. The row that part `i` of it belongs to,
-// where each expert's has `each`; the part's number in that; where the expert's column begins.
+// where each expert's has `each`, or the column where those are chained; the part's number in that; where the
+// expert's column begins.
 uint row_of_part(const uint i, const uint each) {
-    return OWN ? min(i / each, ROWS - 1) : 0;
+    return OWN ? min(i / each, ROWS - 1) : CHAINED == 1 ? min(i / each, COLUMNS - 1) : 0;
 }
 uint part_in_row(const uint i, const uint each) {
-    return OWN ? i % each : i;
+    return OWN || CHAINED == 1 ? i % each : i;
 }
 uint column_of_part(const uint place, const uint i, const uint each) {
     return OWN ? expert_b[row_of_part(i, each)] + place : place;

@@ -48,7 +48,7 @@ static const ox_tensor *oxi_vk_bias_of(const oxi_call *product) {
 /* How a product with few rows is shared out: lines of a team, columns of a line, chunks in flight. many:
  * weights; quick: so few that all columns are taken at once. */
 typedef struct oxi_vk_few {
-    bool dot, staged, many, quick;
+    bool dot, staged, many, quick, chained;
     uint32_t lines, split, columns, ahead, shared; /* bytes of a, and what is staged, in shared memory */
 } oxi_vk_few;
 
@@ -112,6 +112,25 @@ static uint32_t oxi_vk_stage_words(uint32_t lanes) {
     return (lanes / 4 * (uint32_t)oxi_info(OX_Q6_K)->block_bytes + 5) / 4 / lanes + 1;
 }
 
+/* Where a row's units are no multiple of a line, some of its invocations have nothing to do in the last of its
+ * turns: two or four columns one behind the other, or both of a pair, take fewer turns in all. */
+static void oxi_vk_dot_chains(const oxi_vk_device *d, const oxi_vk_product *p, int64_t n, bool pair,
+                              uint32_t units, oxi_vk_few *f) {
+    const uint64_t line = OXI_VK_LINE_LANES, lines = oxi_vk_dot_groups(f, p->form.t[2]->dtype, 1) * f->lines;
+    uint64_t best = ((uint64_t)n + lines - 1) / lines * ((units + line - 1) / line) * (pair ? 2 : 1);
+    if (!f->dot || f->split > 1 || p->whole_m > 1 || p->form.ndim > 0 || p->own) return;
+    for (uint32_t columns = 2; columns <= (pair ? 2 : 4); columns *= 2) {
+        const uint64_t each = pair ? 1 : columns, taken = ((uint64_t)n + lines * each - 1) / (lines * each),
+                       turns = taken * ((columns * units + line - 1) / line);
+        oxi_vk_few tried = *f;
+        tried.columns = columns;
+        tried.chained = true;
+        if (turns >= best || oxi_vk_few_shared(d, &tried, p) > d->limits.maxComputeSharedMemorySize) continue;
+        *f = tried;
+        best = turns;
+    }
+}
+
 /* Few columns are shared by several lines, many are taken in pairs that read a once: what an H200 likes.
  * made: a is not what lies in memory, but made by each workgroup. own: each row has an expert of its own. */
 static oxi_vk_few oxi_vk_few_of(const oxi_vk_device *d, const oxi_vk_product *p, int64_t n, bool wide,
@@ -142,6 +161,7 @@ static oxi_vk_few oxi_vk_few_of(const oxi_vk_device *d, const oxi_vk_product *p,
     const int64_t enough = f.dot ? OXI_VK_DOT_GROUPS * OXI_VK_DOT_LINES / 2 : 8191; /* lines */
     while (f.split < 4 && n * f.split <= enough && units > OXI_VK_LINE_LANES * f.split) f.split *= 2;
     f.ahead = f.dot || own || f.columns == 2 || m > 2 || units <= OXI_VK_LINE_LANES * f.split ? 1 : 2;
+    oxi_vk_dot_chains(d, p, n, pair, units, &f);
     return f;
 }
 
@@ -159,6 +179,7 @@ static void oxi_vk_product_few(const oxi_vk_device *d, const oxi_vk_product *p, 
     few->pair = pair;
     few->products = 1;
     few->staged = f->staged;
+    few->chained = f->chained;
     few->lanes = oxi_vk_few_lanes(d);
     few->inner = f->shared || p->own ? (uint32_t)p->form.k : 32;
     few->experts = p->own;
