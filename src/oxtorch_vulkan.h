@@ -133,6 +133,7 @@ OXI_LIGHT_BEGIN
 #include "vulkan/ops/rows/selective_scan.c"
 #include "vulkan/ops/rows/linear_attention.c"
 #include "vulkan/ops/rows/attention_turned.c"
+#include "vulkan/ops/rows/attention_latent.c"
 #include "vulkan/ops/back/rows_back.c"
 #include "vulkan/ops/back/channels_back.c"
 #include "vulkan/ops/back/recurrent_step.c"

@@ -127,6 +127,94 @@ static int gate_of_halves(const operands *o, ox_tensor **r) {
     return 2;
 }
 
+static int square_of_relu(const operands *o, ox_tensor **r) {
+    r[0] = ox_relu_(ox_linear(ox_rms_norm(o->x, 1, o->norm[0], 1e-5), o->w[0], o->bias[0]));
+    r[0] = ox_mul_(r[0], r[0]);
+    return 1;
+}
+
+/* gate and up of a norm, the first one's relu. */
+static void begin_gate(const operands *o, ox_tensor **r) {
+    r[0] = ox_rms_norm(o->x, 1, o->norm[0], 1e-5);
+    for (int i = 0; i < 2; i++) r[1 + i] = ox_linear(r[0], o->w[1 + i], o->bias[1 + i]);
+    r[1] = ox_relu_(r[1]);
+}
+
+static int gate_of_relu(const operands *o, ox_tensor **r) {
+    begin_gate(o, r);
+    r[1] = ox_mul_(r[1], r[2]);
+    return 3;
+}
+
+static int gate_of_squares(const operands *o, ox_tensor **r) {
+    begin_gate(o, r);
+    r[1] = ox_mul_(ox_mul_(r[1], r[1]), r[2]);
+    return 3;
+}
+
+/* An activation of one of two products that no gate of both follows, or not in its place. */
+static int not_that_gate(const operands *o, ox_tensor **r) {
+    begin_gate(o, r);
+    r[3] = ox_mul(r[1], r[2]);
+    begin_gate(o, r);
+    r[2] = ox_mul_(r[2], r[1]);
+    r[4] = r[1];
+    r[5] = r[2];
+    begin_gate(o, r);
+    r[6] = ox_silu_mul_(r[1], r[2]);
+    begin_gate(o, r);
+    r[7] = ox_linear(r[0], o->w[1], NULL);
+    return 8;
+}
+
+/* More products of a norm behind a gate that took it. */
+static int norm_behind_gate(const operands *o, ox_tensor **r) {
+    begin_gate(o, r);
+    r[1] = ox_mul_(r[1], r[2]);
+    r[3] = ox_linear(r[0], o->w[0], NULL);
+    r[4] = ox_add_(o->x, o->c);
+    r[5] = ox_linear(r[0], o->w[1], NULL);
+    return 6;
+}
+
+static int norm_into_cache(const operands *o, ox_tensor **r) {
+    r[0] = ox_rms_norm(o->x, 1, o->norm[0], 1e-5);
+    r[1] = ox_to(ox_zeros(OX_SHAPE(r[0] ? r[0]->shape[0] : 0, r[0] ? 2 * r[0]->shape[1] : 0), OX_F16),
+                 ox_device_of(o->x));
+    (void)ox_copy_(ox_narrow(r[1], 1, 0, o->x->shape[1]), r[0]);
+    return 2;
+}
+
+/* x += c behind another sum, which what is added does not wait for. */
+static int sum_behind_sum(const operands *o, ox_tensor **r) {
+    r[0] = ox_add_(o->x, ox_linear(ox_linear(o->c, o->down, NULL), o->down, NULL));
+    r[1] = ox_linear(o->c, o->down, NULL);
+    r[0] = ox_add_(o->x, r[1]);
+    r[2] = ox_rms_norm(o->x, 1, o->norm[0], 1e-5);
+    for (int i = 0; i < 3; i++) r[3 + i] = ox_linear(r[2], o->w[i], NULL);
+    return 6;
+}
+
+static int layer_norm_of_sums(const operands *o, ox_tensor **r) {
+    r[0] = ox_add_(o->x, ox_linear(ox_linear(o->c, o->down, NULL), o->down, NULL));
+    r[0] = ox_add_(o->x, ox_linear(o->c, o->down, NULL));
+    r[1] = ox_layer_norm(o->x, 1, o->norm[0], o->shift, 1e-5);
+    r[2] = ox_linear(r[1], o->w[0], NULL);
+    return 3;
+}
+
+/* Nothing, or a product, of such a sum without a norm; what was added is written anew. */
+static int not_those_sums(const operands *o, ox_tensor **r) {
+    r[0] = ox_add_(o->x, ox_linear(ox_linear(o->c, o->down, NULL), o->down, NULL));
+    r[1] = ox_linear(o->c, o->down, NULL);
+    r[0] = ox_add_(o->x, r[1]);
+    r[1] = ox_mul_number_(r[1], 3);
+    r[2] = ox_add_(o->x, ox_linear(ox_linear(o->c, o->down, NULL), o->down, NULL));
+    r[2] = ox_add_(o->x, ox_linear(o->c, o->down, NULL));
+    r[3] = ox_linear(o->x, o->w[0], NULL);
+    return 4;
+}
+
 static int norm_then_sum(const operands *o, ox_tensor **r) {
     r[0] = ox_rms_norm(o->c, 1, o->norm[1], 1e-6);
     r[1] = ox_add_(o->x, r[0]);
@@ -562,6 +650,15 @@ static const row table[] = {
     {"three products of an rms_norm", three_of_rms_norm, 1, 3, false},
     {"gate of two products", gate_of_two, 1, 3, false},
     {"gate of two halves", gate_of_halves, 1, 1, false},
+    {"square of relu", square_of_relu, 1, 3, false},
+    {"gate of relu", gate_of_relu, 1, 3, false},
+    {"gate of squares", gate_of_squares, 1, 3, false},
+    {"not that gate", not_that_gate, 0, 3, false},
+    {"norm behind a gate", norm_behind_gate, 0, 3, false},
+    {"norm into a cache", norm_into_cache, 2, 3, true},
+    {"sum behind a sum", sum_behind_sum, 5, 1, false},
+    {"layer_norm of sums", layer_norm_of_sums, 5, 1, false},
+    {"not those sums", not_those_sums, 0, 3, false},
     {"norm, sum, norm, gate", norm_then_sum, 2, 3, false},
     {"norm that goes, sum, norm", norm_that_goes, 2, 3, false},
     {"norm, sum, products", products_of_sum, 2, 3, false},

@@ -44,6 +44,7 @@ const bool ALONE = TEAM == LANES;                   // a team is a subgroup: all
 const uint KIND = NORM & 3;
 const bool WRITTEN = (NORM & NORM_WRITTEN) != 0, WEIGHTED = (NORM & NORM_WEIGHT) != 0,
            BIASED = (NORM & NORM_BIAS) != 0, ADDED = (NORM & NORM_ADDED) != 0,
+           NORMS_OTHER = (NORM & (NORM_ADDED | NORM_ADDED_PLAIN)) == NORM_ADDED,
            TAKEN = (NORM & NORM_TAKEN) != 0, ROUNDS_LEFT = (NORM & NORM_LEFT) != 0,
            LEFT = ROUNDS_LEFT || ROUTES == ROUTES_PARTS;
 shared float left[LEFT ? LEFT_ROOM : 1]; // the workgroup's results from column left_first on
@@ -88,7 +89,7 @@ float sum_of_all(float sum) {
     return sum;
 }
 
-// ---- rows of a: x, or x + rms_norm(another row), and the norm of that ----
+// ---- rows of a: x, or x + another row or its rms_norm, and the norm of that ----
 
 float other_factor = 0;    // what the other row is multiplied by
 
@@ -103,7 +104,7 @@ source source_at(const uint row, const uint from, const uint k) {
     source s;
     s.x = wide_a(F32, from + k);
     if (ADDED) s.other = uintBitsToFloat(w1.d[(P_other + row * P_k + k) >> 2]);
-    if (ADDED) s.other_weight = weights_at(P_other_weight, k);
+    if (NORMS_OTHER) s.other_weight = weights_at(P_other_weight, k);
     if (WEIGHTED) s.weight = weights_at(P_norm_weight, k);
     if (BIASED) s.bias = weights_at(P_norm_bias, k);
     return s;
@@ -111,7 +112,7 @@ source source_at(const uint row, const uint from, const uint k) {
 // Invocation i of a workgroup takes fours i, i + THREADS .. of a row. Those of a short row, or of one that is
 // gone over several times, are fetched once, all together, before the first of them is needed.
 const uint FOURS = INNER / 4, ROUNDS = (FOURS + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
-const bool MADE = KIND != 0 || ADDED, AGAIN = KIND == NORM_LAYER || ADDED;
+const bool MADE = KIND != 0 || ADDED, AGAIN = KIND == NORM_LAYER || NORMS_OTHER;
 const uint HELD_MOST = AGAIN ? 4 : MADE ? 2 : 0, HELD = ROUNDS <= HELD_MOST ? ROUNDS : 0;
 source held[HELD > 0 ? HELD : 1];
 
@@ -126,8 +127,8 @@ void hold_row(const uint row, const uint from) {
 vec4 plain_of(const source s) {
     vec4 x = s.x;
     if (ADDED) {
-        precise vec4 y = s.other * other_factor;
-        y = y * s.other_weight;
+        precise vec4 y = NORMS_OTHER ? s.other * other_factor : s.other;
+        if (NORMS_OTHER) y = y * s.other_weight;
         precise vec4 sum = x + y;
         x = sum;
     }
@@ -174,7 +175,7 @@ float norm_factor(const uint what, const uint row, const uint from, const float 
 }
 // Before anything else of a row is asked for.
 void take_other(const uint row, const uint from) {
-    if (ADDED) other_factor = norm_factor(SUM_OTHER, row, from, 0);
+    if (NORMS_OTHER) other_factor = norm_factor(SUM_OTHER, row, from, 0);
 }
 float mean_of(const uint row, const uint from) {
     return sum_of_all(sum_of_row(SUM_NUMBERS, row, from, 0, 1)) / float(P_k);
@@ -360,7 +361,8 @@ void write_output(const uvec4 at, const uint row, const uint column, const vec2 
     else store_c(DTYPE_C, at.x + offset, uvec2(narrow_of_f32(DTYPE_C, floatBitsToUint(r)), 0));
     if (SINGLE != 1) offset += at.x - P_at0; /* of a pair: all three lie alike */
     if (PAIR == 1) {
-        float other = TAIL == TAIL_GATED ? summed_with(sum.y, 0, biases.y) : finished_with(sum.y, 0, biases.y);
+        float other = TAIL == TAIL_GATED ? summed_with(sum.y, 0, biases.y)
+                                         : finished_with(sum.y, 0, biases.y);
         b0.d[P_part_c0 + offset] = floatBitsToUint(other);
         float gated = gated_with(r, other);
         if (TAIL != TAIL_NONE) b0.d[P_tail + offset] = floatBitsToUint(gated);

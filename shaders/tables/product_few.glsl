@@ -68,3 +68,4 @@ const uint NORM_APART = 64;
 const uint NORM_TAKEN = 128;
 const uint NORM_LEFT = 256;
 const uint LEFT_ROOM = 256;
+const uint NORM_ADDED_PLAIN = 512;

@@ -159,7 +159,7 @@ static int64_t oxi_vk_tensors_on(oxi_vk_device *d) {
         (void)oxi_vk_flush(d);
     oxi_lock_give(&d->lock);
     int64_t ours = (d->fault != NULL) + (d->books != NULL);
-    ours += d->parts.chunk != NULL;
+    ours += (d->parts.chunk != NULL) + (d->late != NULL);
     for (int i = 0; i < OXI_VK_ROUNDED; i++) ours += d->rounded[i].chunk != NULL;
     for (int i = 0; i < OXI_VK_FREQUENCIES; i++)
         ours += (d->frequencies[i].chunk != NULL) + (d->turns[i].chunk != NULL);

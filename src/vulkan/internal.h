@@ -42,7 +42,7 @@ enum {
     OXI_VK_ROUNDED = 2,                /* rows that products left rounded */
     OXI_VK_FIRST_BATCH = 6,            /* dispatches after which work is submitted to a device that waits */
     OXI_VK_BATCH = 108,                /* and to one that is busy: each batch is three times the last */
-    OXI_VK_HELD_IN = 4,                /* operands of a call that is held back */
+    OXI_VK_HELD_IN = 5,                /* operands of a call that is held back */
     OXI_VK_GROUP = 3,                  /* products of one dispatch, at most */
     OXI_VK_KEPT = 16,                  /* chunks that wait for calls that are held back, */
     OXI_VK_KEPT_BYTES = 1 << 20,       /* and the most that one of them has */
@@ -413,13 +413,17 @@ typedef struct oxi_vk_device {
     /* fuse.c */
     oxi_vk_held_call post, sum, norm, product[OXI_VK_GROUP], heads, rope, weigh, slots, router;
     int held_products, kept_count;
-    bool held_post, held_norm, held_heads, held_rope; /* post: and sum */
+    bool held_post, held_norm, held_heads, held_rope; /* post: and sum, */
+    bool held_added;                   /* of what post would be of itself (oxi_vk_adds_late) */
+    oxi_vk_chunk *late;                /* what was added so last: NULL, or given back when the next one is */
     bool held_weigh, held_slots;       /* of a product by experts that is held */
     bool held_router;                  /* set aside for the gate of its experts, whose products are held */
     oxi_vk_held_turn turn[2];          /* of q and k, set aside for the attention that they are made for */
     int held_turns;
     oxi_vk_held_call store;            /* the copy of v into its cache */
     bool held_store;
+    oxi_vk_held_call latent[4];        /* attention_latent.c */
+    int held_latent;
     oxi_vk_routing routing;
     oxi_vk_steps steps;
     oxi_vk_chunk *kept[OXI_VK_KEPT];   /* given back by who had it, but held calls are of it */

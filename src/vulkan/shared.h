@@ -34,7 +34,8 @@ enum { OXI_VK_POOL_MOST, OXI_VK_POOL_AVERAGE, OXI_VK_POOL_BACK };
 enum { OXI_VK_PERMUTE_LINK, OXI_VK_PERMUTE_DOUBLE_STEPS, OXI_VK_PERMUTE_GIVE };
 enum { OXI_VK_MULTINOMIAL_LOOK, OXI_VK_MULTINOMIAL_DRAW };
 /* What a product of few rows does with c: it is added to a sum, or its silu or gelu_tanh times another c, or
- * OXI_CHAIN_CLAMPED_GATE of both; some of it is an operand of steps; it, by its activation, times another c. */
+ * OXI_CHAIN_CLAMPED_GATE of both; some of it is an operand of steps; or, with an activation, it is times
+ * another c. */
 enum {
     OXI_VK_TAIL_NONE,
     OXI_VK_TAIL_ADD,
@@ -56,6 +57,7 @@ enum {
     OXI_VK_NORM_APART = 64,           /* what is written lies in block 4, where no biases are */
     OXI_VK_NORM_TAKEN = 128,          /* a is rounded already, by the product that made it .. */
     OXI_VK_NORM_LEFT = 256,           /* .. as this one does with what it makes, .. */
+    OXI_VK_NORM_ADDED_PLAIN = 512,    /* what is added first is those rows themselves */
     OXI_VK_LEFT_ROOM = 256            /* .. so many results of a workgroup at most */
 };
 enum { OXI_VK_STEPS_MUL, OXI_VK_STEPS_ADDCMUL, OXI_VK_STEPS_ADD, OXI_VK_STEPS_SILU }; /* of steps.comp */
@@ -111,6 +113,7 @@ enum {
     OXI_VK_SIMPLE_TILE = 64,          /* and of product_simple.glsl */
     OXI_VK_TURN_NUMBERS = 1024,       /* of a workgroup of conv_turn.comp, about, .. */
     OXI_VK_TURN_TAPS = 16,            /* .. of so many taps at most */
+    OXI_VK_LATENT_KEYS = 512,         /* most of attention_latent.comp */
     OXI_VK_ATTENTION_LEAD = 6         /* leading dims of attention, at most */
 };
 

@@ -172,9 +172,9 @@ static ox_tensor *oxi_llm_attend_latent(const oxi_llm_batch *batch, int64_t inde
     to_latent = p[OXI_LLM_LATENT_KEY].weight;
     to_values = p[OXI_LLM_LATENT_VALUE].weight;
     if (!to_latent || !to_values) oxi_llm_split_latent(model, l, &to_latent, &to_values);
-    q = oxi_llm_latent_queries(batch, l, q, plain, to_latent);
+    ox_tensor *kept = oxi_llm_remember_latents(batch, index, list[1].out); /* a GPU has the rest as one */
+    q = kept ? oxi_llm_latent_queries(batch, l, q, plain, to_latent) : NULL;
     if (!q) return NULL;
-    ox_tensor *kept = oxi_llm_remember_latents(batch, index, list[1].out);
     ox_tensor *mixed = oxi_llm_attend(batch, l, q, kept, ox_narrow(kept, 2, 0, n->latent));
     return oxi_llm_product_by_head(model, mixed, to_values);
 }

@@ -152,6 +152,9 @@ static const uint32_t oxi_vk_code_attention[] = {
 static const uint32_t oxi_vk_code_attention_row[] = {
 #include "vulkan/spirv/attention_row.inc"
 };
+static const uint32_t oxi_vk_code_attention_latent[] = {
+#include "vulkan/spirv/attention_latent.inc"
+};
 static const uint32_t oxi_vk_code_attention_tiles[] = {
 #include "vulkan/spirv/attention_tiles.inc"
 };

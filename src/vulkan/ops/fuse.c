@@ -5,9 +5,11 @@
  * else that looks at memory.
  *
  *     y = rms_norm(c), x += y, z = norm(x), products of z      post, sum, norm, product[]
+ *     x += c behind another sum, z = norm(x), products of z    the same without the first norm
  *     q = rms_norm(heads), rope(q), a copy of that             heads, rope
  *     the same of q and k, a copy of v, attention to both      turn[], store (attention_turned.c)
  *     copies of k and v, attention to both                     the same
+ *     ends of q turned, the rest by heads, attention, by heads latent[] (attention_latent.c)
  *     a router's scores, the best of them, their weights       routing (rows/routing.c)
  *     gate and up by experts, silu(gate) up                    product[]
  *     products, relu(gate), its square, gate *= up             the same
@@ -17,7 +19,7 @@
  *     the same, and a selective scan of its columns            steps (rows/selective_scan.c)
  * The products are given what c, x and the weights are; x is written behind them, when they have read it. */
 
-enum { OXI_VK_HELD_CALLS = OXI_VK_GROUP + 19 }; /* at once */
+enum { OXI_VK_HELD_CALLS = OXI_VK_GROUP + 23 }; /* at once */
 
 /* All that are held; their number. */
 static int oxi_vk_all_held(oxi_vk_device *d, oxi_vk_held_call **out) {
@@ -33,6 +35,7 @@ static int oxi_vk_all_held(oxi_vk_device *d, oxi_vk_held_call **out) {
         if (turn->copied) out[count++] = &turn->copy;
     }
     if (d->held_store) out[count++] = &d->store;
+    for (int i = 0; i < d->held_latent; i++) out[count++] = &d->latent[i];
     if (d->held_weigh) out[count++] = &d->weigh;
     if (d->held_slots) out[count++] = &d->slots;
     if (d->held_router) out[count++] = &d->router;
@@ -45,9 +48,9 @@ static int oxi_vk_all_held(oxi_vk_device *d, oxi_vk_held_call **out) {
 }
 
 static void oxi_vk_let_go(oxi_vk_device *d) {
-    d->held_norm = d->held_rope = d->held_post = d->held_heads = d->held_store = false;
+    d->held_norm = d->held_rope = d->held_post = d->held_heads = d->held_store = d->held_added = false;
     d->held_weigh = d->held_slots = d->held_router = false;
-    d->held_products = d->held_turns = 0;
+    d->held_products = d->held_turns = d->held_latent = 0;
     d->routing.calls = d->steps.count = 0;
     d->routing.chosen = false;
     for (int i = 0; i < d->kept_count; i++) oxi_vk_chunk_give(d, d->kept[i]);
@@ -116,7 +119,7 @@ static bool oxi_vk_meets_norm(const oxi_vk_device *d, const oxi_call *product) {
     if (d->held_norm && product->in[2] && oxi_vk_needs_books(product->in[1]->dtype) &&
         !oxi_vk_same_block(c, d->norm.call.out[0]))
         return false; /* bias and books are where it would be bound */
-    if (d->held_norm && d->held_post && d->norm.call.in[1] &&
+    if (d->held_norm && d->held_post && !d->held_added && d->norm.call.in[1] &&
         !oxi_vk_same_block(d->norm.call.in[1], d->post.call.in[1]))
         return false;
     return (d->held_norm || d->held_post) &&
@@ -162,6 +165,17 @@ static bool oxi_vk_adds_product(const oxi_vk_device *d, const oxi_call *call) {
     if (ox_numel(x) != ox_numel(product->out[0])) return false; /* it is spread over more rows */
     return oxi_vk_is_plain_f32(x) && oxi_vk_same_block(x, product->out[0]) && !oxi_vk_products_read(d, x) &&
            oxi_vk_chunk_of(x) != oxi_vk_chunk_of(product->out[0]);
+}
+
+/* Whether x was written behind what the product that is added to it is of: that would wait for it, and
+ * products of the sum make it themselves instead. */
+static bool oxi_vk_adds_late(oxi_vk_device *d, const oxi_call *call) {
+    const oxi_call *product = &d->product[0].call;
+    const ox_tensor *x = call->out[0], *c = product->out[0], *a = product->in[0];
+    const int64_t made = oxi_vk_epochs_of(d, oxi_vk_chunk_of(a))->written;
+    if (oxi_vk_holds_experts(d) || d->steps.count > 0 || oxi_vk_meets_norm(d, product)) return false;
+    return oxi_vk_is_quads(x) && oxi_vk_is_quads(c) && ox_numel(x) == x->shape[x->ndim - 1] &&
+           oxi_vk_epochs_of(d, oxi_vk_chunk_of(x))->written > made;
 }
 
 /* An activation of the held product's result, in its place, or of the first one of two that a gate may
@@ -325,7 +339,8 @@ static void oxi_vk_set_key_aside(oxi_vk_device *d, const oxi_call *copy) {
 /* Products of the held norm, or the held sum, take it into their dispatch. */
 static void oxi_vk_group_norm(oxi_vk_device *d, oxi_vk_product_group *group) {
     if (d->held_norm) group->norm = &d->norm.call;
-    if (d->held_post) group->post = &d->post.call;
+    if (d->held_post && !d->held_added) group->post = &d->post.call;
+    if (d->held_added) group->other = d->post.call.in[0];
     if (d->held_post) group->x = d->sum.call.out[0];
     group->writes_normal = d->held_norm && !d->norm_written;
     d->norm_written = true;
@@ -431,6 +446,18 @@ static ox_status oxi_vk_flush_turns(oxi_vk_device *d) {
     return oxi_vk_copy_any(d, &d->store.call);
 }
 
+/* Has what was added to a sum given back later: whoever got it next would wait for the sum, which runs beside
+ * what comes behind it. */
+static void oxi_vk_give_late(oxi_vk_device *d, oxi_vk_chunk *chunk) {
+    for (int i = 0; i < d->kept_count; i++) {
+        if (d->kept[i] != chunk) continue;
+        if (d->late) oxi_vk_chunk_give(d, d->late);
+        d->late = chunk;
+        d->kept[i] = d->kept[--d->kept_count];
+        return;
+    }
+}
+
 /* Records what is held beside products, whose dispatches have read what this writes. */
 static ox_status oxi_vk_flush_rest(oxi_vk_device *d) {
     ox_status status = oxi_vk_flush_turns(d);
@@ -438,7 +465,11 @@ static ox_status oxi_vk_flush_rest(oxi_vk_device *d) {
         oxi_vk_let_go(d);
         return status;
     }
-    if (d->held_post) {
+    if (d->held_added) {
+        oxi_vk_time_call(d, &d->sum.call);
+        status = oxi_vk_map(d, &d->sum.call);
+        oxi_vk_give_late(d, oxi_vk_chunk_of(d->post.in[0]));
+    } else if (d->held_post) {
         ox_tensor sum = d->post.result; /* both lie element behind element */
         sum.storage = d->sum.result.storage;
         sum.offset = d->sum.result.offset;
@@ -464,6 +495,7 @@ static ox_status oxi_vk_flush_rest(oxi_vk_device *d) {
 /* Records whatever is held. */
 static ox_status oxi_vk_flush(oxi_vk_device *d) {
     ox_status status = d->held_products > 0 ? oxi_vk_record_products(d, NULL) : OX_OK;
+    if (status == OX_OK && d->held_latent > 0) status = oxi_vk_latent_record(d);
     if (status == OX_OK) status = oxi_vk_route_record(d);
     if (status == OX_OK) status = oxi_vk_steps_record(d);
     if (status == OX_OK) return oxi_vk_flush_rest(d);
@@ -519,8 +551,13 @@ static ox_status oxi_vk_join_held(oxi_vk_device *d, oxi_vk_held_call *held, bool
 
 static ox_status oxi_vk_join_tail(oxi_vk_device *d, const oxi_call *call, bool *joined) {
     *joined = true;
+    const bool normed = d->held_norm && !d->held_post && d->kept_count == 0 && call->op != OXI_OP_add;
     ox_status status = oxi_vk_record_products(d, call);
-    if (status == OX_OK) return oxi_vk_flush_rest(d);
+    if (status == OX_OK) {
+        status = oxi_vk_flush_rest(d);
+        d->held_norm = d->norm_written = normed && status == OX_OK; /* for more products of it */
+        return status;
+    }
     oxi_vk_let_go(d);
     return status;
 }
@@ -567,7 +604,15 @@ static ox_status oxi_vk_join_norm(oxi_vk_device *d, const oxi_call *call, bool *
 }
 
 static ox_status oxi_vk_join_sum(oxi_vk_device *d, const oxi_call *call, bool *joined) {
-    if (oxi_vk_adds_product(d, call)) return oxi_vk_join_tail(d, call, joined);
+    if (oxi_vk_adds_product(d, call)) {
+        if (!oxi_vk_adds_late(d, call)) return oxi_vk_join_tail(d, call, joined);
+        const ox_status status = oxi_vk_flush(d);
+        oxi_vk_hold(&d->post, call);
+        oxi_vk_hold(&d->sum, call);
+        d->post.in[0] = &d->post.operand[1];
+        d->held_post = d->held_added = *joined = status == OX_OK;
+        return status;
+    }
     if (!oxi_vk_adds_norm(d, call)) return oxi_vk_flush(d);
     d->held_norm = false;
     oxi_vk_hold(&d->post, &d->norm.call);
@@ -600,8 +645,37 @@ static ox_status oxi_vk_join_rope(oxi_vk_device *d, const oxi_call *call, bool *
     return OX_OK;
 }
 
+/* Whether a copy is of what the held norm gives, which no product is of, to somewhere else. */
+static bool oxi_vk_copies_norm(const oxi_vk_device *d, const oxi_call *call) {
+    const oxi_call *norm = &d->norm.call;
+    const ox_tensor *to = call->out[0];
+    if (!d->held_norm || d->held_post || d->norm_written || d->held_products > 0) return false;
+    bool fits = oxi_vk_same_memory(call->in[0], norm->out[0]) && oxi_vk_product_reads(to->dtype) &&
+                to->ndim == norm->out[0]->ndim && ox_numel(to) == ox_numel(norm->out[0]) &&
+                oxi_vk_chunk_of(norm->out[0]) != oxi_vk_chunk_of(to);
+    for (int i = 0; i < norm->in_count; i++)
+        fits = fits && (!norm->in[i] || (oxi_vk_chunk_of(norm->in[i]) != oxi_vk_chunk_of(to) &&
+                                         oxi_vk_chunk_of(norm->in[i]) != oxi_vk_chunk_of(norm->out[0])));
+    return fits;
+}
+
+/* Such a norm twice, each to one of both places: none waits for the other. */
+static ox_status oxi_vk_record_norm_twice(oxi_vk_device *d, const oxi_call *copy) {
+    oxi_call norm = d->norm.call;
+    oxi_vk_time_call(d, &norm);
+    ox_status status = oxi_vk_row(d, &norm);
+    norm.out[0] = copy->out[0];
+    if (status == OX_OK) status = oxi_vk_row(d, &norm);
+    oxi_vk_let_go(d);
+    return status;
+}
+
 static ox_status oxi_vk_join_copy(oxi_vk_device *d, const oxi_call *call, bool *joined) {
     ox_status status = OX_OK;
+    if (oxi_vk_copies_norm(d, call)) {
+        *joined = true;
+        return oxi_vk_record_norm_twice(d, call);
+    }
     const bool row = oxi_vk_stores_row(d, call);
     if (row && d->held_turns == 2 && !d->held_store) {
         oxi_vk_hold(&d->store, call);
@@ -617,6 +691,10 @@ static ox_status oxi_vk_join_copy(oxi_vk_device *d, const oxi_call *call, bool *
     *joined = true;
     if (d->held_turns == 1) {
         oxi_vk_set_aside(d, call);
+        return OX_OK;
+    }
+    if (oxi_vk_latent_begins(d, call)) {
+        oxi_vk_latent_begin(d, call);
         return OX_OK;
     }
     status = oxi_vk_record_rope(d, call->out[0]);
@@ -665,6 +743,10 @@ static ox_status oxi_vk_join_scan(oxi_vk_device *d, const oxi_call *call, bool *
 /* Takes a call that can be held or joins what is held; everything else finds nothing held any more. */
 static ox_status oxi_vk_join(oxi_vk_device *d, const oxi_call *call, bool *joined) {
     const oxi_vk_fused *row = oxi_vk_fused_of(call->op);
+    if (d->held_latent > 0) {
+        const ox_status status = oxi_vk_latent_on(d, call, joined);
+        if (status != OX_OK || *joined) return status;
+    }
     if ((!d->held_router && oxi_vk_routes_on(d, call)) || oxi_vk_steps_on(d, call)) {
         *joined = true;
         return OX_OK;

@@ -141,8 +141,10 @@ static bool oxi_vk_lies_beside(oxi_vk_device *d, const ox_tensor *t) {
     if (t->dtype != view->dtype || t->ndim == 0 || view->ndim == 0) return false;
     if (t->stride[t->ndim - 1] != 1 || view->stride[view->ndim - 1] != 1) return false;
     const int64_t pitch = oxi_vk_common_pitch(t, oxi_vk_common_pitch(view, 0));
-    if (pitch == 0) return false;
-    const int64_t behind = (view->offset - (int64_t)oxi_vk_element_at(t)) % pitch,
+    const int64_t apart = view->offset - (int64_t)oxi_vk_element_at(t);
+    if (pitch == 0) /* both are one row */
+        return apart >= t->shape[t->ndim - 1] || -apart >= view->shape[view->ndim - 1];
+    const int64_t behind = apart % pitch,
                   column = behind < 0 ? behind + pitch : behind; /* where the view's lines begin in t's */
     return t->shape[t->ndim - 1] <= column && column + view->shape[view->ndim - 1] <= pitch;
 }

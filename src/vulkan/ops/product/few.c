@@ -10,7 +10,8 @@ typedef struct oxi_vk_product_group {
     const oxi_call *norm;  /* that makes a, or NULL */
     bool writes_normal;    /* its result is not in memory yet */
     const oxi_call *post;  /* rms_norm whose result is to be added to x, which the norm or a is of */
-    const ox_tensor *x;    /* with post */
+    const ox_tensor *other; /* instead: that it is to be added to */
+    const ox_tensor *x;    /* with either */
     const oxi_call *weigh, *sum; /* mul_ of the only product's result, of experts, and its sum; or NULL */
     const oxi_call *tail;  /* add_ of the only product or that sum, silu_mul or gelu_mul of both, or NULL */
     oxi_vk_steps *steps;   /* of which the only product's result is an operand, or NULL; not held any more
@@ -229,7 +230,7 @@ static void oxi_vk_product_parts_of(const oxi_vk_product_group *g, oxi_vk_produc
 static void oxi_vk_product_norm_of(const oxi_vk_product_group *g, oxi_vk_product_params *params,
                                    oxi_vk_dispatch *dispatch, int *more) {
     uint32_t *flags = &dispatch->special.product_few.norm;
-    const ox_tensor *x = g->post ? g->x : g->norm->in[0];
+    const ox_tensor *x = g->x ? g->x : g->norm->in[0];
     params->at[1] = oxi_vk_element_at(x);
     params->row[1] = params->k;
     oxi_vk_bind(dispatch, 1, x, false);
@@ -254,6 +255,11 @@ static void oxi_vk_product_norm_of(const oxi_vk_product_group *g, oxi_vk_product
         if (g->writes_normal && apart) *flags |= OXI_VK_NORM_APART;
         const int alone = oxi_vk_bias_of(g->product[0]) ? 5 : 4; /* where nothing else is bound */
         if (g->writes_normal) oxi_vk_bind(dispatch, apart ? alone : (*more)++, g->norm->out[0], true);
+    }
+    if (g->other) {
+        *flags |= OXI_VK_NORM_ADDED | OXI_VK_NORM_ADDED_PLAIN;
+        params->other = oxi_vk_element_at(g->other);
+        oxi_vk_bind(dispatch, (*more)++, g->other, false);
     }
     if (!g->post) return;
     const ox_tensor *other = g->post->in[0], *weight = g->post->in[1];
@@ -312,7 +318,7 @@ static void oxi_vk_product_joined(const oxi_vk_device *d, const oxi_vk_product_g
         if (g->tail->op == OXI_OP_chain) oxi_vk_product_clamped(g->tail, params);
         oxi_vk_bind(dispatch, more++, g->tail->out[0], true);
     }
-    if (g->norm || g->post) oxi_vk_product_norm_of(g, params, dispatch, &more);
+    if (g->norm || g->x) oxi_vk_product_norm_of(g, params, dispatch, &more);
     if (g->steps && oxi_vk_product_steps(g, params, dispatch)) g->steps->count = 0;
     if (dispatch->special.product_few.routes && !oxi_vk_product_routes(d, g, params, dispatch))
         dispatch->special.product_few.routes = 0;
@@ -332,7 +338,7 @@ static const oxi_vk_rounded *oxi_vk_rounded_of(oxi_vk_device *d, const oxi_vk_pr
     const ox_tensor *a = p->form.t[1];
     oxi_vk_chunk *chunk = oxi_vk_chunk_of(a);
     const int64_t k = p->form.m * p->form.k;
-    if (!f->dot || g->norm || g->post || p->form.ndim > 0 || (p->form.m != 1 && !p->own)) return NULL;
+    if (!f->dot || g->norm || g->x || p->form.ndim > 0 || (p->form.m != 1 && !p->own)) return NULL;
     for (const oxi_vk_rounded *r = d->rounded; r < d->rounded + OXI_VK_ROUNDED; r++)
         if (r->of == chunk && oxi_vk_is_one_row(a, k) && r->k == k && r->at == oxi_vk_byte_at(a) &&
             r->written == oxi_vk_epochs_of(d, chunk)->written && r->carried == chunk->carried[OXI_VK_UP])
@@ -416,7 +422,7 @@ static ox_status oxi_vk_product_shared_out(oxi_vk_device *d, const oxi_vk_produc
     bool leaves = false;
     for (int i = 1; i < g->products && !g->pair; i++) more += g->product[i]->in[1]->shape[0];
     const oxi_vk_few f =
-        oxi_vk_few_of(d, p, p->whole_n + more, wide, g->pair, g->norm || g->post, p->own);
+        oxi_vk_few_of(d, p, p->whole_n + more, wide, g->pair, g->norm || g->x, p->own);
     oxi_vk_product_few(d, p, &f, p->form.n + more, g->pair, dispatch);
     if (g->router)
         dispatch->special.product_few.routes = OXI_VK_ROUTES_CHOICE;

@@ -99,6 +99,7 @@ static ox_status oxi_vk_row_added(oxi_vk_device *d, const oxi_call *call, const 
     if (dispatch.special.softmax_norm.adds) *added = NULL;
     dispatch.params = &l.params;
     dispatch.param_bytes = sizeof l.params;
+    dispatch.use[0].beside = oxi_vk_lies_beside(d, out);
     oxi_vk_invocations(&dispatch, (uint64_t)l.kept.numel * lanes);
     return oxi_vk_record(d, &dispatch);
 }
