@@ -160,8 +160,9 @@ void take_quants(const uint at) {
         factor = 1;
         if (ROWS > 1) hold_row(row, from);
         take_other(row, from);
-        if (KIND == NORM_LAYER) mean = mean_of(row, from);
-        if (KIND != 0 && !PLAIN_FACTOR) factor = norm_factor(SUM_SQUARES, row, from, mean);
+        if (MOMENTS) take_moments(row, from, mean, factor);
+        else if (KIND == NORM_LAYER) mean = mean_of(row, from);
+        if (KIND != 0 && !PLAIN_FACTOR && !MOMENTS) factor = norm_factor(SUM_SQUARES, row, from, mean);
         float size = 1;
         float squares = take_fours(row, from, mean, factor);
         if (PLAIN_FACTOR) {

@@ -180,6 +180,36 @@ void take_other(const uint row, const uint from) {
 float mean_of(const uint row, const uint from) {
     return sum_of_all(sum_of_row(SUM_NUMBERS, row, from, 0, 1)) / float(P_k);
 }
+// Mean and factor of a layer_norm's row that is held, with one barrier: subgroups take squares of distances
+// from means of their own. What each has lies where the row before the last one had it.
+const bool MOMENTS = KIND == NORM_LAYER && HELD > 0 && LANES > 1 && SUBGROUPS <= LANES;
+shared vec3 moments[MOMENTS ? 2 * SUBGROUPS : 1]; // the sum, the squares, how many numbers
+void take_moments(const uint row, const uint from, out float mean, out float factor) {
+    uint lane = gl_LocalInvocationID.x % LANES, at = row % 2 * SUBGROUPS;
+    float sum = 0, squares = 0, count = 0, size = 1;
+    [[unroll]] for (uint i = 0; i < HELD; i++)
+        if (four_in_round(i) < FOURS) {
+            sum += dot(plain_of(held[i]), vec4(1));
+            count += 4;
+        }
+    sum = subgroupAdd(sum);
+    count = subgroupAdd(count);
+    const float own = count > 0 ? sum / count : 0;
+    [[unroll]] for (uint i = 0; i < HELD; i++)
+        if (four_in_round(i) < FOURS) {
+            vec4 x = plain_of(held[i]) - own;
+            squares += dot(x, x);
+        }
+    squares = subgroupAdd(squares);
+    if (lane == 0) moments[at + gl_LocalInvocationID.x / LANES] = vec3(sum, squares, count);
+    barrier();
+    vec3 part = lane < SUBGROUPS ? moments[at + lane] : vec3(0);
+    mean = subgroupAdd(part.x) / float(P_k);
+    const float off = part.z > 0 ? part.x / part.z - mean : 0;
+    squares = subgroupAdd(part.y + part.z * off * off) / float(P_k);
+    factor = factor_of(squares, 1, P_epsilon);
+    if (leaves_range(squares, size)) factor = norm_factor(SUM_SQUARES, row, from, mean);
+}
 // Four numbers of a row of a.
 vec4 normalized(const source s, const float mean, const float factor) {
     precise vec4 r = plain_of(s);

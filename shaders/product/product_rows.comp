@@ -56,8 +56,9 @@ void take_norm(const uint at) {
         factor = 1;
         hold_row(row, from);
         take_other(row, from);
-        if (KIND == NORM_LAYER) mean = mean_of(row, from);
-        if (KIND != 0) factor = norm_factor(SUM_SQUARES, row, from, mean);
+        if (MOMENTS) take_moments(row, from, mean, factor);
+        else if (KIND == NORM_LAYER) mean = mean_of(row, from);
+        if (KIND != 0 && !MOMENTS) factor = norm_factor(SUM_SQUARES, row, from, mean);
         [[unroll]] for (uint i = 0; i < HELD; i++)
             if (four_in_round(i) < FOURS)
                 normal[row * FOURS + four_in_round(i)] = normalized(held[i], mean, factor);
