@@ -166,10 +166,9 @@ static void oxi_vk_latent_specials(const oxi_vk_device *d, const oxi_call *last,
     const oxi_call *rope = &d->latent[OXI_VK_LATENT_ROPE].call, *key = &d->latent[OXI_VK_LATENT_KEY].call;
     oxi_vk_attention_latent_specials *special = &dispatch->special.attention_latent;
     dispatch->shader = OXI_VK_SHADER_attention_latent;
-    special->threads = d->limits.maxComputeWorkGroupInvocations >= 2 * OXI_VK_THREADS &&
-                               d->limits.maxComputeSharedMemorySize >= 32768
-                           ? 2 * OXI_VK_THREADS
-                           : OXI_VK_THREADS;
+    const bool twice = d->limits.maxComputeWorkGroupInvocations >= 2 * OXI_VK_THREADS &&
+                       d->limits.maxComputeSharedMemorySize >= 32768;
+    special->threads = (twice ? 2u : 1u) * OXI_VK_THREADS;
     special->lanes = oxi_vk_is_sized(d, OXI_VK_SHADER_attention_latent) ? oxi_vk_few_lanes(d) : 1;
     special->cache = (uint32_t)d->latent[OXI_VK_LATENT_ATTENTION].call.in[1]->dtype;
     special->latent = (uint32_t)key->out[0]->shape[2];
