@@ -415,6 +415,8 @@ typedef struct oxi_vk_device {
     int held_products, kept_count;
     bool held_post, held_norm, held_heads, held_rope; /* post: and sum, */
     bool held_added;                   /* of what post would be of itself (oxi_vk_adds_late) */
+    oxi_vk_chunk *added_to;            /* the sum that a product was added to last, and when */
+    int64_t added_at;
     oxi_vk_chunk *late;                /* what was added so last: NULL, or given back when the next one is */
     bool held_weigh, held_slots;       /* of a product by experts that is held */
     bool held_router;                  /* set aside for the gate of its experts, whose products are held */

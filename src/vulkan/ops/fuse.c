@@ -167,12 +167,14 @@ static bool oxi_vk_adds_product(const oxi_vk_device *d, const oxi_call *call) {
            oxi_vk_chunk_of(x) != oxi_vk_chunk_of(product->out[0]);
 }
 
-/* Whether x was written behind what the product that is added to it is of: that would wait for it, and
- * products of the sum make it themselves instead. */
+/* Whether x is a sum that was made behind what the product that is added to it is of: that would wait for it,
+ * and products of the new sum make it themselves instead. */
 static bool oxi_vk_adds_late(oxi_vk_device *d, const oxi_call *call) {
     const oxi_call *product = &d->product[0].call;
     const ox_tensor *x = call->out[0], *c = product->out[0], *a = product->in[0];
     const int64_t made = oxi_vk_epochs_of(d, oxi_vk_chunk_of(a))->written;
+    if (d->added_to != oxi_vk_chunk_of(x) || d->added_at != oxi_vk_epochs_of(d, d->added_to)->written)
+        return false;
     if (oxi_vk_holds_experts(d) || d->steps.count > 0 || oxi_vk_meets_norm(d, product)) return false;
     return oxi_vk_is_quads(x) && oxi_vk_is_quads(c) && ox_numel(x) == x->shape[x->ndim - 1] &&
            oxi_vk_epochs_of(d, oxi_vk_chunk_of(x))->written > made;
@@ -553,6 +555,8 @@ static ox_status oxi_vk_join_tail(oxi_vk_device *d, const oxi_call *call, bool *
     *joined = true;
     const bool normed = d->held_norm && !d->held_post && d->kept_count == 0 && call->op != OXI_OP_add;
     ox_status status = oxi_vk_record_products(d, call);
+    if (call->op == OXI_OP_add) d->added_to = oxi_vk_chunk_of(call->out[0]);
+    if (call->op == OXI_OP_add) d->added_at = oxi_vk_epochs_of(d, oxi_vk_chunk_of(call->out[0]))->written;
     if (status == OX_OK) {
         status = oxi_vk_flush_rest(d);
         d->held_norm = d->norm_written = normed && status == OX_OK; /* for more products of it */

@@ -29,8 +29,9 @@ static void oxi_vk_latent_begin(oxi_vk_device *d, const oxi_call *copy) {
 
 /* x [1, heads, k] by a matrix a head, whose numbers are i32, in a type that the shader takes in eights. */
 static bool oxi_vk_is_by_head(const oxi_call *call, int64_t heads) {
+    if (call->op != OXI_OP_linear_experts) return false;
     const ox_tensor *x = call->in[0], *w = call->in[1], *ids = call->in[2];
-    if (call->op != OXI_OP_linear_experts || call->in[3] || !oxi_vk_is_f32_rows(x) || w->ndim != 3)
+    if (call->in[3] || !oxi_vk_is_f32_rows(x) || w->ndim != 3)
         return false;
     if (x->shape[0] != 1 || x->shape[1] != heads || !oxi_vk_is_f32_rows(call->out[0])) return false;
     if (ids->dtype != OX_I32 || ids->ndim != 2 || w->shape[2] % 32 != 0 || oxi_vk_needs_books(w->dtype))
@@ -61,10 +62,11 @@ static void oxi_vk_latent_keys(const oxi_call *attention, int64_t *first, int64_
 
 /* To keys and values of one cache, by the whole queries. */
 static bool oxi_vk_latent_attends(const oxi_vk_device *d, const oxi_call *call) {
+    if (call->op != OXI_OP_attention) return false;
     const ox_tensor *made = &d->latent[OXI_VK_LATENT_KEY].result, *q = call->in[0], *k = call->in[1],
                     *v = call->in[2], *out = call->out[0];
     const ox_dtype cache = k->dtype;
-    if (call->op != OXI_OP_attention || call->out_count != 1 || call->in[3] || call->in[4]) return false;
+    if (call->out_count != 1 || call->in[3] || call->in[4]) return false;
     if (!oxi_vk_is_f32_rows(q) || !oxi_vk_is_f32_rows(out) || k->ndim != 3 || v->ndim != 3) return false;
     const int64_t heads = made->shape[1], latent = made->shape[2], depth = q->shape[2];
     int64_t first, count;
