@@ -137,6 +137,7 @@
 #include "llm/tokenizer/sources/gguf_pre.c"
 #include "llm/tokenizer/sources/gguf.c"
 #include "llm/tokenizer/tokenizer.c"
+#include "llm/tokenizer/stream.c"
 #include "llm/tokenizer/facts.h"
 #include "llm/tokenizer/facts.c"
 #include "llm/source/source.h"

@@ -83,7 +83,7 @@ static void test_charsmap(void) {
     static const struct {
         int at;
         uint32_t unit;
-    } units[] = {{0, 1024},    {2, 1u << 31},   {4, 1u << 31 | 2}, {6, 1u << 31 | 4}, {96, 100705},
+    } units[] = {{0, 1024},     {2, 1u << 31}, {4, 1u << 31 | 2}, {6, 1u << 31 | 4}, {96, 100705},
                  {133, 134528}, {174, 174509}, {195, 196802},     {217, 225496}};
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     unsigned char blob[4 + 1024 + 6] = {0, 4};
@@ -105,14 +105,23 @@ static void test_charsmap(void) {
     expect_normal(text, "a\xf3\xa0\x80\xa0", "x");
     expect_normal(text, "a\xe1\x80\xab", "x\xe1\x80\xab");
     expect_normal(text, "\xc2\xad\xcc\x88", "y\xcc\x88");
-    expect_normal(text, "\xc2\xad" "a", "yx");
-    expect_normal(text, "\xd8\x80" "a", "z");
+    expect_normal(text,
+                  "\xc2\xad"
+                  "a",
+                  "yx");
+    expect_normal(text,
+                  "\xd8\x80"
+                  "a",
+                  "z");
     expect_normal(text, "\xd8\x80\xd8\x80!", "z");
     expect_normal(text, "\xd8\x80\xc2\xad", "zy");
     expect_normal(text, "\xd8\x80\xe1\x86\xa8", "z"); /* with one end of a syllable it is short */
     expect_normal(text, "\xd8\x80\xe1\x86\xa8\xe1\x86\xa8", "z\xe1\x86\xa8\xe1\x86\xa8");
     expect_normal(text, "\xd8\x80\xe1\x86\xa8\xe1\x85\xa1", "z\xe1\x85\xa1");
-    expect_normal(text, "!\xd8\x80" "a", "!z");
+    expect_normal(text,
+                  "!\xd8\x80"
+                  "a",
+                  "!z");
 }
 
 /* Where words end: "2 5" for words of bytes [0, 2) and [2, 5), with ".." where bytes are left out. */
@@ -345,12 +354,37 @@ static void test_nothing(void) {
         CHECK_MSG(strcmp(text, cases[i][1]) == 0, "%d: \"%s\"", (int)i, text);
         ox_tokenizer_close(t);
     }
-    ox_tokenizer *t =
-        open_parts("{\"type\":\"Prepend\",\"prepend\":\"\"}", NULL, NULL, NULL, NULL, model);
+    ox_tokenizer *t = open_parts("{\"type\":\"Prepend\",\"prepend\":\"\"}", NULL, NULL, NULL, NULL, model);
     CHECK(ox_tokenizer_encode_pair(t, "ca", -1, NULL, 0, NULL, out, places, 4) == 2);
     CHECK(out[0] == 3 && places[0].start == 0 && places[0].end == 0);
     CHECK(places[1].start == 1 && places[1].end == 2);
     ox_tokenizer_close(t);
+}
+
+/* All that a stream gives of ids, and no part of a character at once; -1 on error. */
+static int64_t run_stream(const ox_tokenizer *t, const int32_t *ids, int count, size_t first_room,
+                          char *all) {
+    ox_token_stream stream, zero;
+    char out[1024];
+    size_t at = 0;
+    memset(&stream, 0, sizeof stream);
+    memset(&zero, 0, sizeof zero);
+    for (int i = 0; i <= count; i++) {
+        size_t room = first_room;
+        int64_t length = 0;
+        for (int turn = 0; turn < 2; turn++, room = (size_t)length + 1) { /* the second has just enough */
+            length = i < count ? ox_token_stream_push(&stream, t, ids[i], out, room)
+                               : ox_token_stream_end(&stream, t, out, room);
+            if (length < 0) return -1;
+            if (length == 0 || (size_t)length < room) break;
+        }
+        CHECK(length == 0 || ((out[0] & 0xC0) != 0x80 && (size_t)length == strlen(out)));
+        if (length > 0) memcpy(all + at, out, (size_t)length);
+        at += (size_t)length;
+    }
+    CHECK(memcmp(&stream, &zero, sizeof zero) == 0);
+    all[at] = 0;
+    return (int64_t)at;
 }
 
 /* Any bytes, one at a time: what comes out is whole characters, and together it is what went in. */
@@ -359,17 +393,94 @@ static void test_stream(void) {
     ox_tokenizer *t = open_parts(
         NULL, NULL, NULL,
         "{\"type\":\"Sequence\",\"decoders\":[{\"type\":\"ByteFallback\"},{\"type\":\"Fuse\"}]}", NULL, NULL);
-    ox_token_stream stream;
+    int32_t ids[32];
     char all[64] = "", out[16];
-    memset(&stream, 0, sizeof stream);
-    for (size_t i = 0; i + 1 < sizeof text; i++) {
-        const int64_t length = ox_token_stream_push(&stream, t, (uint8_t)text[i], out, sizeof out);
-        CHECK(length == 0 || ((out[0] & 0xC0) != 0x80 && (size_t)length == strlen(out)));
-        strcat(all, length > 0 ? out : "");
-    }
+    for (size_t i = 0; i + 1 < sizeof text; i++) ids[i] = (uint8_t)text[i];
+    CHECK(run_stream(t, ids, (int)sizeof text - 1, 0, all) == (int64_t)sizeof text - 1);
     CHECK_MSG(strcmp(all, text) == 0, "%s", all);
+    ids[sizeof text - 1] = 0xFF; /* the run is no UTF-8: none of its bytes is a character */
+    CHECK(run_stream(t, ids, (int)sizeof text, 9, all) == 3 * (int64_t)sizeof text);
+    CHECK_MSG(memcmp(all, REPLACED REPLACED, 6) == 0, "%s", all);
+    ox_token_stream stream;
+    memset(&stream, 0, sizeof stream);
+    CHECK(ox_token_stream_push(&stream, t, 'a', out, sizeof out) == 0 && stream.held_count == 1);
+    CHECK(ox_token_stream_end(&stream, NULL, out, sizeof out) == 0 && !stream.held && !out[0]); /* dropped */
     CHECK(ox_token_stream_push(NULL, t, 0, out, sizeof out) == -1);
     ox_error_clear();
+    CHECK(ox_token_stream_end(NULL, t, out, sizeof out) == -1);
+    ox_error_clear();
+    ox_tokenizer_close(t);
+}
+
+#define WORDS                                                                                                \
+    "{\"type\":\"WordLevel\",\"unk_token\":\"a\",\"vocab\":{\"a\":0,\"_b\":1,\"##c\":2,\"_\":3,\"d</w>\":4," \
+    "\"<0xC3>\":5,\"<0xA9>\":6,\"<0x20>\":7,\".\":8,\"\\u00c3\":9,\"\\u00a9\":10,\"\\u0120\":11,\" \":12,"   \
+    "\"<0xF0>\":13,\"<0x9F>\":14,\"\\u00f0\":15,\"<s>\":16}}"
+#define SPECIAL                                                                                          \
+    "{\"id\":16,\"content\":\"<s>\",\"special\":true,\"lstrip\":false,\"rstrip\":false,\"single_word\":" \
+    "false,"                                                                                             \
+    "\"normalized\":false}"
+#define IN_TURN(...) "{\"type\":\"Sequence\",\"decoders\":[" __VA_ARGS__ "]}"
+#define SPACES "{\"type\":\"Replace\",\"pattern\":{\"String\":\"_\"},\"content\":\" \"}"
+#define BYTES "{\"type\":\"ByteFallback\"}"
+#define FUSE "{\"type\":\"Fuse\"}"
+#define LEVEL "{\"type\":\"ByteLevel\"}"
+#define STRIP(start, stop) "{\"type\":\"Strip\",\"content\":\" \",\"start\":" #start ",\"stop\":" #stop "}"
+#define ENDS "{\"type\":\"BPEDecoder\",\"suffix\":\"</w>\"}"
+
+/* Of random ids a stream gives what decoding gives of all of them, whatever decoders there are. */
+static void test_stream_decoders(void) {
+    static const char *const decoders[] = {
+        NULL,
+        LEVEL,
+        ENDS,
+        STRIP(1, 1),
+        "{\"type\":\"Metaspace\",\"replacement\":\"_\",\"prepend_scheme\":\"always\"}",
+        "{\"type\":\"WordPiece\",\"prefix\":\"##\",\"cleanup\":true}",
+        "{\"type\":\"CTC\",\"pad_token\":\"a\",\"word_delimiter_token\":\"_\",\"cleanup\":true}",
+        IN_TURN(SPACES "," BYTES "," FUSE),
+        IN_TURN(SPACES "," BYTES "," FUSE "," STRIP(1, 0)),
+        IN_TURN(SPACES "," BYTES "," FUSE "," STRIP(2, 2)),
+        IN_TURN(SPACES "," BYTES "," STRIP(1, 1)),
+        IN_TURN(BYTES "," ENDS),
+        IN_TURN(LEVEL "," STRIP(1, 2)),
+        IN_TURN(FUSE "," SPACES),
+        IN_TURN(BYTES "," LEVEL),
+        IN_TURN(FUSE "," STRIP(0, 1) "," STRIP(1, 0))};
+    uint32_t state = 12345;
+    for (size_t k = 0; k < sizeof decoders / sizeof *decoders; k++) {
+        ox_tokenizer *t = open_parts(NULL, NULL, NULL, decoders[k], SPECIAL, WORDS);
+        CHECK_MSG(t != NULL, "%s: %s", decoders[k] ? decoders[k] : "none", ox_error_text());
+        for (int turn = 0; turn < 300 && t; turn++) {
+            int32_t ids[24];
+            char all[1024], whole[1024];
+            const int count = turn % 25;
+            for (int i = 0; i < count; i++)
+                ids[i] = (int32_t)((state = state * 1664525u + 1013904223u) >> 16) % 19 - 1;
+            ox_tokenizer_decode(t, ids, count, whole, sizeof whole);
+            CHECK(run_stream(t, ids, count, (size_t)(turn % 3) * 4, all) >= 0);
+            CHECK_MSG(strcmp(all, whole) == 0, "%s: \"%s\", \"%s\"", decoders[k] ? decoders[k] : "none", all,
+                      whole);
+        }
+        ox_tokenizer_close(t);
+    }
+}
+
+/* Nothing waits that nothing can change. */
+static void test_stream_prompt(void) {
+    static const int32_t ids[] = {1, 5, 6, 8, 3, 3, 0};
+    static const char *const parts[] = {"b", "", "", "\xc3\xa9.", "", "", "  a"};
+    ox_tokenizer *t =
+        open_parts(NULL, NULL, NULL, IN_TURN(SPACES "," BYTES "," FUSE "," STRIP(1, 2)), NULL, WORDS);
+    ox_token_stream stream;
+    char out[32];
+    memset(&stream, 0, sizeof stream);
+    for (int i = 0; i < 7; i++) {
+        CHECK(ox_token_stream_push(&stream, t, ids[i], out, sizeof out) == (int64_t)strlen(parts[i]));
+        CHECK_MSG(strcmp(out, parts[i]) == 0, "%d: \"%s\"", i, out);
+    }
+    CHECK(ox_token_stream_push(&stream, t, 3, out, sizeof out) == 0); /* a space at the end is taken off */
+    CHECK(ox_token_stream_end(&stream, t, out, sizeof out) == 0);
     ox_tokenizer_close(t);
 }
 
@@ -382,12 +493,9 @@ static void test_stream_hidden(void) {
         "{\"id\":2,\"content\":\"<s>\",\"special\":true,\"lstrip\":false,\"rstrip\":false,"
         "\"single_word\":false,\"normalized\":false}",
         "{\"type\":\"WordLevel\",\"vocab\":{\"_a\":0,\"_b\":1},\"unk_token\":\"_a\"}");
-    ox_token_stream stream;
-    char all[64] = "", out[16], whole[64];
+    char all[64] = "", whole[64];
     CHECK_MSG(t != NULL, "%s", ox_error_text());
-    memset(&stream, 0, sizeof stream);
-    for (int i = 0; i < 4; i++)
-        if (ox_token_stream_push(&stream, t, ids[i], out, sizeof out) > 0) strcat(all, out);
+    CHECK(run_stream(t, ids, 4, 16, all) == 3);
     ox_tokenizer_decode(t, ids, 4, whole, sizeof whole);
     CHECK_MSG(strcmp(all, "a b") == 0 && strcmp(whole, "a b") == 0, "%s, %s", all, whole);
     ox_tokenizer_close(t);
@@ -496,8 +604,7 @@ static void test_shared_ids(void) {
     expect_shared(words, both, "a <x> c d <y> q", "1 5 4 5 6 0", "a <x> c <x> <y> u", "a c <y> u", 5, 5);
     expect_shared(merged, both, "abc <x> ab a b <y>", "6 5 5 0 1 6", "<y> <x> <x> a b <y>", "<y> a b <y>", 5,
                   5);
-    expect_shared(pieces, both, "abc <x> d <y>", "1 2 5 5 4 6", "a ##b <x> <x> d <y>", "a ##b d <y>", 4,
-                  5);
+    expect_shared(pieces, both, "abc <x> d <y>", "1 2 5 5 4 6", "a ##b <x> <x> d <y>", "a ##b d <y>", 4, 5);
     expect_shared(twice, x, "d c <x>", "1 2 4", "d c <x>", "d c <x>", 1, 4);
 }
 
@@ -593,6 +700,8 @@ int main(void) {
     test_shared_ids();
     test_nothing();
     test_stream();
+    test_stream_decoders();
+    test_stream_prompt();
     test_stream_hidden();
     test_refused();
     test_long();

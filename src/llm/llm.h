@@ -81,17 +81,29 @@ typedef struct ox_tokenizer_decode_desc {
 OX_API size_t ox_tokenizer_decode_with(const ox_tokenizer *tokenizer, const int32_t *tokens, int64_t count,
                                        const ox_tokenizer_decode_desc *desc, char *out, size_t room);
 
-/* Decodes ids one after the other, never a part of a character. Zeroed at the start of a text. */
+/* Decodes ids one after the other: all that ox_token_stream_push and ox_token_stream_end give is together
+ * what ox_tokenizer_decode gives of all ids, and no part ends within a character. What a later id may still
+ * change is held back: the start of a character, a run of byte tokens, of which one that is no UTF-8 makes
+ * U+FFFD of all, spaces that are taken off the end, and all of a text where decoders look at the whole of
+ * it. Zeroed at the start of a text. */
 typedef struct ox_token_stream {
     int64_t count; /* ids so far */
     int32_t previous;
     uint8_t pending_count; /* bytes of a character that is not whole yet */
     char pending[4];
+    int32_t *held; /* [held_count] ids that are no text yet; released by ox_token_stream_end */
+    int64_t held_count, held_room;
+    int64_t shown;             /* ids whose text was decoded */
+    int64_t leading, trailing; /* of what is taken off both ends: gone so far, held back */
 } ox_token_stream;
-/* The whole characters that `token` completes, into `out` with a final 0. Returns their length; if it is not
- * below `room` (the longest piece and 4 bytes are enough), nothing was done. -1 on error. */
+/* The text that `token` makes certain, into `out` with a final 0. Returns its length; if it is not below
+ * `room`, nothing was done (three bytes for each byte token of a run, else the longest piece and 4 bytes, are
+ * enough). -1 on error. */
 OX_API int64_t ox_token_stream_push(ox_token_stream *stream, const ox_tokenizer *tokenizer, int32_t token,
                                     char *out, size_t room);
+/* The rest of the text, as above, and the stream as zeroed. Without a tokenizer the rest is dropped. */
+OX_API int64_t ox_token_stream_end(ox_token_stream *stream, const ox_tokenizer *tokenizer, char *out,
+                                   size_t room);
 
 /* The numbers are those of GGUF's tokenizer.ggml.token_type. */
 typedef enum ox_token_type {
