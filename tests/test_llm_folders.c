@@ -340,6 +340,21 @@ static const struct {
     {"glm4", "", "glm4.attention.layer_norm_rms_epsilon", 1.5625e-7},
     {"glm4", "", "glm4.attention.head_count_kv", 2},
     {"glm4_moe", "", "glm4moe.expert_used_count", 8},
+    {"laguna", "", "laguna.expert_used_count", 8},
+    {"mellum", "", "mellum.expert_used_count", 8},
+    {"minimax_m2", "", "minimax-m2.expert_used_count", 8},
+    {"qwen3_moe", "", "qwen3moe.expert_used_count", 8},
+    {"jetmoe", "", "jetmoe.expert_used_count", 2},
+    {"qwen3_next", "", "qwen3next.expert_used_count", 10},
+    {"mixtral", "", "llama.attention.head_count_kv", 8},
+    {"mixtral", ",\"num_key_value_heads\":null", "llama.attention.head_count_kv", 2},
+    {"phimoe", "", "phimoe.expert_count", 16},
+    {"qwen2_moe", "", "qwen2moe.expert_shared_feed_forward_length", 5632},
+    {"dots1", ",\"n_group\":2", "dots1.expert_group_used_count", 1},
+    {"dots1", ",\"sliding_window\":4", "dots1.attention.sliding_window", -1},
+    {"dots1", ",\"sliding_window\":4,\"max_window_layers\":2", "dots1.attention.sliding_window", 4},
+    {"nemotron_h", ",\"n_group\":2,\"hybrid_override_pattern\":\"MEM*M-\"",
+     "nemotron_h_moe.expert_group_used_count", 1},
     {"modernbert", "", "modern-bert.attention.sliding_window", 128},
     {"gpt_oss", "", "gpt-oss.rope.scaling.factor", 32},
     {"gpt_oss", "", "gpt-oss.rope.freq_base", 150000},
@@ -370,8 +385,11 @@ static void test_defaults(void) {
         parts p = {{0}, {0}, 0};
         add(&p, "model.embed_tokens.weight", 10, 8);
         for (size_t i = 0; i < sizeof class_defaults / sizeof *class_defaults; i++) {
-            const bool modern = strcmp(class_defaults[i].type, "modernbert") == 0;
-            p.names[0] = modern ? "embeddings.tok_embeddings.weight" : "model.embed_tokens.weight";
+            const bool modern = strcmp(class_defaults[i].type, "modernbert") == 0,
+                       mamba = strcmp(class_defaults[i].type, "nemotron_h") == 0;
+            p.names[0] = modern  ? "embeddings.tok_embeddings.weight"
+                         : mamba ? "backbone.embeddings.weight"
+                                 : "model.embed_tokens.weight";
             ox_file *file = convert_as(
                 &p,
                 "{\"model_type\":\"%s\",\"hidden_size\":8,\"intermediate_size\":6,\"num_hidden_layers\":6,"
@@ -390,6 +408,41 @@ static void test_defaults(void) {
             has_int(file, "glm4moe.expert_weights_norm", !given);
             ox_file_close(file);
         }
+    }
+}
+
+/* Sizes that only transformers' class tells; null is none. */
+static void test_class_sizes(void) {
+    static const struct {
+        const char *more, *key;
+        int value;
+    } facts[] = {{"", "qwen3.block_count", 32},
+                 {"", "qwen3.feed_forward_length", 22016},
+                 {"", "qwen3.attention.head_count", 32},
+                 {"", "qwen3.attention.head_count_kv", 32},
+                 {"", "qwen3.attention.key_length", 128},
+                 {",\"num_attention_heads\":2", "qwen3.attention.key_length", 128},
+                 {",\"num_attention_heads\":2,\"head_dim\":null", "qwen3.attention.key_length", 4},
+                 {",\"num_key_value_heads\":null", "qwen3.attention.head_count_kv", 32},
+                 {",\"num_hidden_layers\":3,\"num_key_value_heads\":1", "qwen3.attention.head_count_kv", 1},
+                 {",\"num_hidden_layers\":3", "qwen3.block_count", 3}};
+    static const int sliding[] = {1, 0, 1}, recurrent[] = {0, 1, 0};
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        add(&p, "model.embed_tokens.weight", 10, 8);
+        for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+            ox_file *file = convert_as(&p, "{\"model_type\":\"qwen3\",\"hidden_size\":8,\"vocab_size\":10%s}",
+                                       facts[i].more);
+            has_int(file, facts[i].key, facts[i].value);
+            ox_file_close(file);
+        }
+        ox_file *file = convert_as(&p,
+                                   "{\"model_type\":\"minimax\",\"hidden_size\":8,\"vocab_size\":10,"
+                                   "\"num_hidden_layers\":3,\"sliding_window\":%s}",
+                                   "4");
+        CHECK(has_list(file, "minimax-01.attention.sliding_window_pattern", 3, sliding));
+        CHECK(has_list(file, "minimax-01.attention.recurrent_layers", 3, recurrent));
+        ox_file_close(file);
     }
 }
 
@@ -814,6 +867,7 @@ int main(void) {
     test_left_out();
     test_null_bools();
     test_defaults();
+    test_class_sizes();
     test_activation();
     test_window_rope();
     test_scaling_facts();

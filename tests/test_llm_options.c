@@ -223,6 +223,57 @@ static void test_plain(void) {
     }
 }
 
+/* What some encoders' and decoders' parts are called, and what of them is refused. */
+static void test_row_types(void) {
+    static const struct {
+        const char *type, *embedding, *from, *to;
+    } cases[] = {
+        {"data2vec-text", "data2vec_text.embeddings.word_embeddings",
+         "data2vec_text.encoder.layer.0.attention.self.query", "blk.0.attn_q"},
+        {"ernie", "ernie.embeddings.word_embeddings", "ernie.encoder.layer.1.output.dense", "blk.1.ffn_down"},
+        {"electra", "electra.embeddings.word_embeddings", "electra.encoder.layer.0.intermediate.dense",
+         "blk.0.ffn_up"},
+        {"bert-generation", "embeddings.word_embeddings", "encoder.layer.0.output.LayerNorm",
+         "blk.0.layer_output_norm"},
+        {"roformer", "roformer.embeddings.word_embeddings", "roformer.encoder.layer.0.attention.self.key",
+         "blk.0.attn_k"},
+        {"roberta-prelayernorm", "roberta_prelayernorm.embeddings.word_embeddings",
+         "roberta_prelayernorm.encoder.layer.0.intermediate.LayerNorm", "blk.0.ffn_norm"},
+        {"xlm-roberta-xl", "roberta.embeddings.word_embeddings",
+         "roberta.encoder.layer.1.attention.self_attn_layer_norm", "blk.1.attn_norm"},
+        {"megatron-bert", "bert.embeddings.word_embeddings", "bert.encoder.ln", "output_norm"},
+        {"gpt_neox_japanese", "gpt_neox_japanese.embed_in",
+         "gpt_neox_japanese.layers.0.post_attention_layernorm", "blk.0.ffn_norm"},
+        {"gpt-sw3", "transformer.wte", "transformer.h.0.ln_2", "blk.0.ffn_norm"},
+        {"hyperclovax", "model.embed_tokens", "model.layers.0.post_norm2", "blk.0.post_ffw_norm"},
+    };
+    char names[3][96], to[48];
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0};
+        add(&p, "", 10, 8);
+        add(&p, "", 8, 8);
+        for (int i = 0; i < 2; i++) p.names[i] = names[i];
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            snprintf(names[0], sizeof names[0], "%s.weight", cases[i].embedding);
+            snprintf(names[1], sizeof names[1], "%s.weight", cases[i].from);
+            snprintf(to, sizeof to, "%s.weight", cases[i].to);
+            ox_file *file = convert_as(&p, "{\"model_type\":\"%s\"," SIZES "}", cases[i].type);
+            has_tensor(file, "token_embd.weight", p.tensors[0]);
+            has_tensor(file, to, p.tensors[1]);
+            ox_file_close(file);
+        }
+        p.count = 1;
+        strcpy(names[0], "embeddings.word_embeddings.weight");
+        make_model_as(&p, "{\"model_type\":\"bert-generation\",\"is_decoder\":%s," SIZES "}", "true");
+        refuse(OX_ERR_UNSUPPORTED, "is_decoder is 1, and only 0 is supported");
+        make_model_as(&p, "{\"model_type\":\"big_bird\",\"attention_type\":\"%s\"," SIZES "}",
+                      "block_sparse");
+        refuse(OX_ERR_UNSUPPORTED, "attention_type must be 'original_full'");
+        make_model_as(&p, "{\"model_type\":\"ernie\",\"use_task_id\":%s," SIZES "}", "true");
+        refuse(OX_ERR_UNSUPPORTED, "use_task_id is 1");
+    }
+}
+
 /* Rows of a delta net: of one matrix by key, cut into two; of several, whose heads of values change
  * places. */
 static void test_delta(void) {
@@ -491,6 +542,7 @@ int main(void) {
     test_norms();
     test_lists();
     test_plain();
+    test_row_types();
     test_delta();
     test_hybrids();
     test_tied();

@@ -468,7 +468,7 @@ static void test_refused(void) {
         {"{\"hidden_size\":8}", OX_ERR_FORMAT, "no model_type"},
         {"[1]", OX_ERR_FORMAT, "no object"},
         {"{\"model_type\":", OX_ERR_FORMAT, "JSON"},
-        {"{\"model_type\":\"qwen2\",\"hidden_size\":8}", OX_ERR_FORMAT, "$heads is missing"},
+        {"{\"model_type\":\"minicpm\",\"hidden_size\":8}", OX_ERR_FORMAT, "$heads is missing"},
         {"{\"model_type\":\"qwen2\",\"num_attention_heads\":0,\"num_hidden_layers\":1}", OX_ERR_FORMAT,
          "$heads is 0"},
         {"{\"model_type\":\"qwen2\",\"num_attention_heads\":\"x\"}", OX_ERR_FORMAT, "is no number"},

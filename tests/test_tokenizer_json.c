@@ -83,7 +83,7 @@ static void test_charsmap(void) {
     static const struct {
         int at;
         uint32_t unit;
-    } units[] = {{0, 1024},     {2, 1u << 31}, {4, 1u << 31 | 2}, {6, 1u << 31 | 4}, {96, 100705},
+    } units[] = {{0, 1024},    {2, 1u << 31},   {4, 1u << 31 | 2}, {6, 1u << 31 | 4}, {96, 100705},
                  {133, 134528}, {174, 174509}, {195, 196802},     {217, 225496}};
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     unsigned char blob[4 + 1024 + 6] = {0, 4};
@@ -105,23 +105,14 @@ static void test_charsmap(void) {
     expect_normal(text, "a\xf3\xa0\x80\xa0", "x");
     expect_normal(text, "a\xe1\x80\xab", "x\xe1\x80\xab");
     expect_normal(text, "\xc2\xad\xcc\x88", "y\xcc\x88");
-    expect_normal(text,
-                  "\xc2\xad"
-                  "a",
-                  "yx");
-    expect_normal(text,
-                  "\xd8\x80"
-                  "a",
-                  "z");
+    expect_normal(text, "\xc2\xad" "a", "yx");
+    expect_normal(text, "\xd8\x80" "a", "z");
     expect_normal(text, "\xd8\x80\xd8\x80!", "z");
     expect_normal(text, "\xd8\x80\xc2\xad", "zy");
     expect_normal(text, "\xd8\x80\xe1\x86\xa8", "z"); /* with one end of a syllable it is short */
     expect_normal(text, "\xd8\x80\xe1\x86\xa8\xe1\x86\xa8", "z\xe1\x86\xa8\xe1\x86\xa8");
     expect_normal(text, "\xd8\x80\xe1\x86\xa8\xe1\x85\xa1", "z\xe1\x85\xa1");
-    expect_normal(text,
-                  "!\xd8\x80"
-                  "a",
-                  "!z");
+    expect_normal(text, "!\xd8\x80" "a", "!z");
 }
 
 /* Where words end: "2 5" for words of bytes [0, 2) and [2, 5), with ".." where bytes are left out. */
@@ -354,7 +345,8 @@ static void test_nothing(void) {
         CHECK_MSG(strcmp(text, cases[i][1]) == 0, "%d: \"%s\"", (int)i, text);
         ox_tokenizer_close(t);
     }
-    ox_tokenizer *t = open_parts("{\"type\":\"Prepend\",\"prepend\":\"\"}", NULL, NULL, NULL, NULL, model);
+    ox_tokenizer *t =
+        open_parts("{\"type\":\"Prepend\",\"prepend\":\"\"}", NULL, NULL, NULL, NULL, model);
     CHECK(ox_tokenizer_encode_pair(t, "ca", -1, NULL, 0, NULL, out, places, 4) == 2);
     CHECK(out[0] == 3 && places[0].start == 0 && places[0].end == 0);
     CHECK(places[1].start == 1 && places[1].end == 2);
@@ -604,7 +596,8 @@ static void test_shared_ids(void) {
     expect_shared(words, both, "a <x> c d <y> q", "1 5 4 5 6 0", "a <x> c <x> <y> u", "a c <y> u", 5, 5);
     expect_shared(merged, both, "abc <x> ab a b <y>", "6 5 5 0 1 6", "<y> <x> <x> a b <y>", "<y> a b <y>", 5,
                   5);
-    expect_shared(pieces, both, "abc <x> d <y>", "1 2 5 5 4 6", "a ##b <x> <x> d <y>", "a ##b d <y>", 4, 5);
+    expect_shared(pieces, both, "abc <x> d <y>", "1 2 5 5 4 6", "a ##b <x> <x> d <y>", "a ##b d <y>", 4,
+                  5);
     expect_shared(twice, x, "d c <x>", "1 2 4", "d c <x>", "d c <x>", 1, 4);
 }
 

@@ -125,6 +125,8 @@ static const oxi_json_node *oxi_llm_config_node(const oxi_llm_config *c, const c
     } else
         found = oxi_llm_config_either(c, name, length);
     if (found) return &json->nodes[found];
+    found = oxi_llm_config_is_null(c, name, length) ? 0 : oxi_llm_config_member(&c->sizes, 0, name, length);
+    if (found) return &c->sizes.nodes[found];
     found = oxi_llm_default_member(c, name, length);
     return found ? &c->defaults.nodes[found] : NULL;
 }
@@ -135,22 +137,33 @@ static oxi_llm_config oxi_llm_with_defaults(const oxi_llm_config *c) {
     return with;
 }
 
-static ox_status oxi_llm_add_defaults(oxi_llm_config *c) {
-    static const struct {
-        const char *who, *members;
-    } rows[] = {
+typedef struct oxi_llm_default_row {
+    const char *who, *members;
+} oxi_llm_default_row;
 #define OXI_X(who, members) {who, members},
-        OXI_LLM_SOURCE_DEFAULT_LIST(OXI_X)
+static const oxi_llm_default_row oxi_llm_size_defaults[] = {OXI_LLM_SOURCE_CLASS_LIST(OXI_X)};
+static const oxi_llm_default_row oxi_llm_other_defaults[] = {OXI_LLM_SOURCE_DEFAULT_LIST(OXI_X)};
 #undef OXI_X
-    };
+
+static ox_status oxi_llm_read_defaults(const oxi_llm_config *c, const oxi_llm_default_row *rows, size_t count,
+                                       oxi_json *out) {
     char text[1024];
     size_t used = 1;
     text[0] = '{';
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < count; i++)
         if (oxi_llm_is_of_type(c, rows[i].who) && used + strlen(rows[i].members) + 3 < sizeof text)
             used += (size_t)sprintf(text + used, "%s%s", used > 1 ? "," : "", rows[i].members);
     text[used] = '}';
-    return oxi_json_parse("defaults", text, used + 1, &c->defaults);
+    return oxi_json_parse("defaults", text, used + 1, out);
+}
+
+static ox_status oxi_llm_add_defaults(oxi_llm_config *c) {
+    const size_t row = sizeof(oxi_llm_default_row);
+    const ox_status status =
+        oxi_llm_read_defaults(c, oxi_llm_size_defaults, sizeof oxi_llm_size_defaults / row, &c->sizes);
+    if (status) return status;
+    return oxi_llm_read_defaults(c, oxi_llm_other_defaults, sizeof oxi_llm_other_defaults / row,
+                                 &c->defaults);
 }
 
 static const char *oxi_llm_config_text(const oxi_llm_config *c, const char *name) {

@@ -185,6 +185,10 @@ static ox_status oxi_llm_told_windows(const oxi_llm_config *c, uint8_t *sliding)
         }
         return OX_OK;
     }
+    if (all) { /* every second one does */
+        for (int64_t i = 0; i < layers; i += 2) sliding[i] = 1;
+        return OX_OK;
+    }
     types = oxi_llm_config_node(c, "attention_chunk_size", 20) ? oxi_llm_config_node(c, "no_rope_layers", 14)
                                                                : NULL;
     if (types && types->type == OXI_JSON_ARRAY && types->length >= layers) { /* 1: it has rope, in chunks */
@@ -207,10 +211,13 @@ static ox_status oxi_llm_told_windows(const oxi_llm_config *c, uint8_t *sliding)
     ox_status status = oxi_llm_config_int(
         c, "sliding_window_pattern|_sliding_window_pattern|global_attn_every_n_layers", 0, 1 << 20,
         c->folder->model->period < 0 ? -c->folder->model->period : c->folder->model->period, &period);
-    if (status == OX_OK && oxi_llm_config_node(c, "use_sliding_window", 18)) /* Qwen's, from a layer on */
-        status = oxi_llm_config_int(
-            c, strcmp(c->folder->model->architecture, "qwen3moe") == 0 ? "0" : "max_window_layers|28", 0,
-            INT32_MAX, -1, &first_full); /* of Qwen 3's experts all layers have it */
+    const bool dots = oxi_llm_row_holds(c, "dots1"); /* from a layer on, as Qwen's */
+    if (status == OX_OK && (dots || oxi_llm_config_node(c, "use_sliding_window", 18)))
+        status = oxi_llm_config_int(c,
+                                    oxi_llm_row_holds(c, "qwen3moe") ? "0" /* all layers have it */
+                                    : dots                           ? "max_window_layers|62"
+                                                                     : "max_window_layers|28",
+                                    0, INT32_MAX, -1, &first_full);
     for (int64_t i = 0; i < layers && status == OX_OK; i++) {
         const bool full = period == 0                    ? i < first_full
                           : c->folder->model->period < 0 ? i % period == 0
@@ -464,16 +471,19 @@ static ox_status oxi_llm_add_single(const oxi_llm_config *c) {
     return status;
 }
 
-/* Which layers have a delta net, where config.json lists them. */
+/* Which layers have a delta net, where config.json lists them; MiniMax's have a rule. */
 static ox_status oxi_llm_add_recurrent(const oxi_llm_config *c) {
     const oxi_json_node *types = oxi_llm_config_node(c, "layer_types", 11);
     const int64_t layers = c->folder->layers;
     if (!oxi_llm_row_holds(c, "qwen3next qwen35 qwen35moe minimax-01 olmo_hybrid")) return OX_OK;
-    if (!types || types->type != OXI_JSON_ARRAY || types->length < layers) return OX_OK;
+    const bool listed = types && types->type == OXI_JSON_ARRAY && types->length >= layers;
+    if (!listed && !oxi_llm_row_holds(c, "minimax-01")) return OX_OK;
     uint8_t *recurrent = (uint8_t *)oxi_calloc((size_t)layers, 1);
     if (!recurrent) return OX_ERR_NOMEM;
     for (int64_t i = 0; i < layers; i++)
-        recurrent[i] = types[1 + i].type == OXI_JSON_STRING && strstr(types[1 + i].value.text, "linear");
+        recurrent[i] =
+            !listed ? i % 2 == 1 /* MiniMax: every second one */
+                    : types[1 + i].type == OXI_JSON_STRING && strstr(types[1 + i].value.text, "linear");
     const ox_status status =
         oxi_llm_fact_array(c, "attention.recurrent_layers", OX_GGUF_BOOL, recurrent, layers);
     oxi_free(recurrent, (size_t)layers);

@@ -391,6 +391,7 @@ static ox_file *oxi_llm_open_folder(const char *path, ox_device *device) {
     const ox_status status = c.folder ? oxi_llm_folder_read(&c) : OX_ERR_NOMEM;
     oxi_json_free(&c.config);
     oxi_json_free(&c.generation);
+    oxi_json_free(&c.sizes);
     oxi_json_free(&c.defaults);
     if (status == OX_OK) return file;
     oxi_file_free(file);

@@ -122,9 +122,10 @@ typedef struct oxi_llm_config {
     ox_file *file; /* what it becomes; parts[0].path is the folder */
     oxi_llm_folder *folder;
     oxi_json config, generation;
-    oxi_json defaults; /* what transformers' class has; without nodes: nothing */
+    oxi_json sizes;    /* what transformers' class has for sizes; without nodes: nothing */
+    oxi_json defaults; /* and for what else it has */
     bool defaulted;    /* they are looked at too */
-    uint32_t inner; /* the node of text_config; 0 = there is none */
+    uint32_t inner;    /* the node of text_config; 0 = there is none */
 } oxi_llm_config;
 
 /* Whether a word of one text, with blanks between, is one of another. */
@@ -134,7 +135,7 @@ static bool oxi_llm_share_word(const char *a, const char *b);
 
 /* A value by its name as keys.def has them; NULL = missing or null. */
 static const oxi_json_node *oxi_llm_config_node(const oxi_llm_config *c, const char *name, size_t length);
-/* The members that the defaults of keys.def have for the model. */
+/* The members that the defaults of models.def and keys.def have for the model. */
 static ox_status oxi_llm_add_defaults(oxi_llm_config *c);
 /* The same configuration, whose defaults are looked at too. */
 static oxi_llm_config oxi_llm_with_defaults(const oxi_llm_config *c);
