@@ -305,7 +305,8 @@ static void write_late(const char *name, ox_tensor *weight, ox_tensor *residual,
     char path[1300], text[300];
     write_dense(name, "linear.Identity", weight, NULL);
     snprintf(path, sizeof path, "%s/config.json", name);
-    snprintf(text, sizeof text, "{" PLAIN "\"bias\":false,\"use_residual\":true%s}", more);
+    snprintf(text, sizeof text, "{%s\"bias\":false,\"use_residual\":true%s}",
+             strstr(more, "activation_function") ? "" : PLAIN, more);
     write_text(path, text);
     snprintf(path, sizeof path, "%s/%s/model.safetensors", folder, name);
     CHECK(ox_save_safetensors(path, names, tensors, residual ? 2 : 1, NULL, 0, 0) == OX_OK);
@@ -343,6 +344,22 @@ static void test_late(void) {
         embed_tokens(folder, OX_LLM_POOLING_NONE, true, true, got);
         check_rows(got, ox_div(want, ox_sqrt(ox_sum(ox_mul(want, want), OX_DIMS(1), true))), "of length one");
         refuse(OX_ERR_UNSUPPORTED, "back to the model's width");
+        for (int square_one = 0; square_one < 2; square_one++) { /* added behind the activation */
+            write_late("2_Dense", square_one ? square : wide, square_one ? NULL : other,
+                       ",\"activation_function\":\"torch.nn.modules.activation.Tanh\"");
+            write_text("modules.json", "[" MODULE("", "Transformer") "," LATE("2_Dense") "]");
+            want = ox_add(ox_tanh(ox_linear(x, square_one ? square : wide, NULL)),
+                          square_one ? x : ox_linear(x, other, NULL));
+            embed_tokens(folder, OX_LLM_POOLING_NONE, false, true, got);
+            check_rows(got, want, "behind the activation");
+            refuse(OX_ERR_UNSUPPORTED, "without biases, factors and activations");
+        }
+        write_late("2_Dense", wide, square, ",\"activation_function\":\"torch.nn.modules.activation.Tanh\"");
+        not_opened(folder, OX_ERR_SHAPE, "dense_2_residual.weight is [8,8] of f32, for 12 rows of 8");
+        write_late("2_Dense", square, NULL, "");
+        write_late("3_Dense", wide, ox_cast(other, OX_F64), tokens);
+        write_text("modules.json", "[" MODULE("", "Transformer") "," LATE("2_Dense") "," MODULE(
+                                       "3_Dense", "Dense") "," MODULE("4_Normalize", "Normalize") "]");
         /* one product, which GGUF has */
         write_text("modules.json", "[" MODULE("", "Transformer") "," LATE("3_Dense") "]");
         ox_file *file = convert(NULL);

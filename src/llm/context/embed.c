@@ -27,9 +27,17 @@ static ox_status oxi_llm_run_dense(const ox_llm *model, int64_t count, float *ro
     x = ox_to(x, model->device);
     for (int i = 0; i < OXI_LLM_DENSE_MOST && model->part[OXI_LLM_DENSE + i].weight && x; i++) {
         const oxi_llm_activation *activation = model->numbers.dense[i];
+        const oxi_llm_part *residual = &model->part[OXI_LLM_DENSE_RESIDUAL + i];
+        ox_tensor *taken = model->numbers.dense_added[i] ? x : NULL;
         oxi_llm_wanted w = oxi_llm_want(&model->part[OXI_LLM_DENSE + i], x);
         x = oxi_llm_products(&w, 1) ? w.out : NULL;
         if (x && activation) x = activation->plain(x);
+        if (taken && residual->weight) {
+            oxi_llm_wanted r = oxi_llm_want(residual, taken);
+            taken = oxi_llm_products(&r, 1) ? r.out : NULL;
+            if (!taken) x = NULL;
+        }
+        if (x && taken) x = ox_add(x, taken);
     }
     const ox_status status = x ? ox_to_floats(x, rows, count * model->config.embedding) : oxi_llm_error();
     ox_scope_end(&scope);

@@ -128,7 +128,8 @@ static ox_status oxi_llm_convert_pairs(oxi_llm_conversion *work, const uint32_t 
 static ox_status oxi_llm_refuse_dense(const ox_file *file) {
     static const char *const names[] = {"dense_2.bias", "dense_3.bias", "dense_2.scale", "dense_3.scale",
                                         "dense_4.weight"};
-    static const char *const keys[] = {"dense_2_activation", "dense_3_activation"};
+    static const char *const keys[] = {"dense_2_activation", "dense_3_activation", "dense_2_residual",
+                                       "dense_3_residual"};
     const ox_file_meta architecture = ox_file_meta_find(file, "general.architecture");
     int64_t width = 0, embedding = 0;
     char name[64] = "", key[96];

@@ -2,10 +2,10 @@
  * checked by the file's entries, so that what is converted can be opened.
  * Called by weights.c and convert.c. */
 
-/* The tensor dense_<number>.<part>; false: there is none. */
+/* The tensor dense_<number><part>; false: there is none. */
 static bool oxi_llm_dense_entry(const ox_file *file, int number, const char *part, ox_file_entry *out) {
-    char name[32];
-    (void)snprintf(name, sizeof name, "dense_%d.%s", number, part);
+    char name[40];
+    (void)snprintf(name, sizeof name, "dense_%d%s", number, part);
     const int64_t at = oxi_file_find(file, name);
     return at >= 0 && ox_file_get_entry(file, at, out) == OX_OK;
 }
@@ -20,6 +20,33 @@ static ox_status oxi_llm_check_dense_size(const ox_file *file, const char *archi
     if (status || stated == 0 || stated == size) return status;
     return oxi_fail(OX_ERR_SHAPE, "llm: metadata key %s is %lld, tensor dense_%d.weight has %lld", key,
                     (long long)stated, number, (long long)size);
+}
+
+/* Whether what a product takes is added to what its activation gives. */
+static bool oxi_llm_dense_adds(const ox_file *file, const char *architecture, int number) {
+    char key[96];
+    (void)snprintf(key, sizeof key, "%s.dense_%d_residual", architecture, number);
+    const ox_file_meta meta = ox_file_meta_find(file, key);
+    return meta.type == OX_FILE_META_BOOL && meta.i != 0;
+}
+
+/* It is added as it is, or times a matrix of the product's shape. */
+static ox_status oxi_llm_check_dense_residual(const ox_file *file, const char *architecture, int number,
+                                              int64_t rows, int64_t columns) {
+    const bool adds = oxi_llm_dense_adds(file, architecture, number);
+    ox_file_entry by;
+    if (!oxi_llm_dense_entry(file, number, "_residual.weight", &by)) {
+        if (!adds || rows == columns) return OX_OK;
+        return oxi_fail(OX_ERR_SHAPE,
+                        "llm: tensor dense_%d_residual.weight is missing, for %lld rows of %lld", number,
+                        (long long)rows, (long long)columns);
+    }
+    if (adds && by.ndim == 2 && by.shape[0] == rows && by.shape[1] == columns &&
+        oxi_info(by.dtype)->cls == OX_CLASS_FLOAT)
+        return OX_OK;
+    return oxi_fail(OX_ERR_SHAPE, "llm: tensor %s is %s of %s, for %lld rows of %lld that %s", by.name,
+                    oxi_shape_text(by.ndim, by.shape), ox_dtype_name(by.dtype), (long long)rows,
+                    (long long)columns, adds ? "are added" : "nothing is added to");
 }
 
 /* One of them, behind a row of *width, which becomes its own. Files drop ones: a vector is a row. */
@@ -37,10 +64,11 @@ static ox_status oxi_llm_check_product(const ox_file *file, const char *architec
     if (weight->ndim < 1 || weight->ndim > 3 || columns != *width || rows < 1)
         return oxi_fail(OX_ERR_SHAPE, "llm: tensor %s is %s, behind a row of %lld", weight->name,
                         oxi_shape_text(weight->ndim, weight->shape), (long long)*width);
-    if (oxi_llm_dense_entry(file, number, "bias", &bias) && (bias.ndim != 1 || bias.shape[0] != rows))
+    if (oxi_llm_dense_entry(file, number, ".bias", &bias) && (bias.ndim != 1 || bias.shape[0] != rows))
         return oxi_fail(OX_ERR_SHAPE, "llm: tensor %s is %s, for %lld rows", bias.name,
                         oxi_shape_text(bias.ndim, bias.shape), (long long)rows);
-    const ox_status status = oxi_llm_check_dense_size(file, architecture, number, "feat_in", columns);
+    ox_status status = oxi_llm_check_dense_residual(file, architecture, number, rows, columns);
+    if (!status) status = oxi_llm_check_dense_size(file, architecture, number, "feat_in", columns);
     *width = rows;
     return status ? status : oxi_llm_check_dense_size(file, architecture, number, "feat_out", rows);
 }
@@ -48,7 +76,8 @@ static ox_status oxi_llm_check_product(const ox_file *file, const char *architec
 /* What belongs to a product that is not computed: tensors and facts of one behind the last. llama.cpp writes
  * a fact of 0 where there is none. */
 static ox_status oxi_llm_refuse_products(const ox_file *file, const char *architecture, int last) {
-    static const char *const facts[] = {"feat_in", "feat_out", "activation"};
+    static const char *const facts[] = {"feat_in", "feat_out", "activation", "residual"};
+    const int kinds = (int)(sizeof facts / sizeof *facts);
     char key[96] = "";
     ox_file_entry entry;
     bool found = false;
@@ -56,12 +85,13 @@ static ox_status oxi_llm_refuse_products(const ox_file *file, const char *archit
         if (ox_file_get_entry(file, i, &entry) != OX_OK || strncmp(entry.name, "dense_", 6) != 0) continue;
         const char *digits = entry.name + 6;
         if (*digits < '0' || *digits > '9') continue;
-        const int number = digits[1] == '.' ? *digits - '0' : 10;
+        const bool one = digits[1] == '.' || strcmp(digits + 1, "_residual.weight") == 0;
+        const int number = one ? *digits - '0' : 10;
         found = number < 2 || number > last;
         if (found) (void)snprintf(key, sizeof key, "tensor %.64s", entry.name);
     }
-    for (int i = 3 * (last - 1); !found && i < 3 * OXI_LLM_DENSE_MOST; i++) {
-        (void)snprintf(key, sizeof key, "%s.dense_%d_%s", architecture, i / 3 + 2, facts[i % 3]);
+    for (int i = kinds * (last - 1); !found && i < kinds * OXI_LLM_DENSE_MOST; i++) {
+        (void)snprintf(key, sizeof key, "%s.dense_%d_%s", architecture, i / kinds + 2, facts[i % kinds]);
         const ox_file_meta meta = ox_file_meta_find(file, key);
         const bool none = (meta.type == OX_FILE_META_INT || meta.type == OX_FILE_META_UINT) && meta.i == 0;
         found = meta.type != OX_FILE_META_NONE && !none;
@@ -82,7 +112,7 @@ static ox_status oxi_llm_check_dense(const ox_file *file, const char *architectu
     int last = 1;
     ox_status status = OX_OK;
     *embedding = width;
-    while (!status && last <= OXI_LLM_DENSE_MOST && oxi_llm_dense_entry(file, last + 1, "weight", &weight))
+    while (!status && last <= OXI_LLM_DENSE_MOST && oxi_llm_dense_entry(file, last + 1, ".weight", &weight))
         status = oxi_llm_check_product(file, architecture, ++last, &weight, embedding);
     if (!status) status = oxi_llm_refuse_products(file, architecture, last);
     (void)snprintf(key, sizeof key, "%s.embedding_length_out", architecture);

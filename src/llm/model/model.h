@@ -302,6 +302,7 @@ typedef struct oxi_llm_numbers {
     bool windows;        /* some layer has a window */
     ox_llm_pooling pooling;
     const oxi_llm_activation *dense[OXI_LLM_DENSE_MOST]; /* behind each product; NULL = none */
+    bool dense_added[OXI_LLM_DENSE_MOST]; /* what it takes is added behind that */
     bool causal;
     oxi_llm_mixing mixing;
 } oxi_llm_numbers;

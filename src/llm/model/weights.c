@@ -232,8 +232,8 @@ static ox_tensor *oxi_llm_place_beside(const ox_llm *model, oxi_llm_shared_memor
     char *data = oxi_ptr(shared->memory) + shared->used;
     memcpy(data, oxi_ptr(t), ox_nbytes(t));
     shared->used += bytes;
-    ox_tensor *placed = ox_from_blob(data, ox_shape_of(t), NULL, t->dtype, oxi_llm_leave_shared,
-                                     ox_retain(shared->memory));
+    ox_tensor *placed =
+        ox_from_blob(data, ox_shape_of(t), NULL, t->dtype, oxi_llm_leave_shared, ox_retain(shared->memory));
     if (!placed) ox_release(shared->memory);
     if (placed && oxi_is_block(t->dtype)) placed->storage->layout = &oxi_repacked_layout;
     return placed;
@@ -542,9 +542,10 @@ static ox_status oxi_llm_number_heads(ox_llm *model) {
  * with: only norms see the row, to which sizes are nothing but what they add to the mean square, of which f32
  * holds no more than so many. */
 static void oxi_llm_begin_with_scale(ox_llm *model) {
-    static const oxi_llm_layer_role others[] = {
-        OXI_LLM_EXPERTS_NORM, OXI_LLM_EXPERTS_PRE_NORM, OXI_LLM_GRAM_KEY, OXI_LLM_ATTENTION_RESIDUAL,
-        OXI_LLM_HIDDEN_RESIDUAL, OXI_LLM_PAST_DOWN, OXI_LLM_EMBEDDING_SHARE, OXI_LLM_LAYER_SCALE};
+    static const oxi_llm_layer_role others[] = {OXI_LLM_EXPERTS_NORM,    OXI_LLM_EXPERTS_PRE_NORM,
+                                                OXI_LLM_GRAM_KEY,        OXI_LLM_ATTENTION_RESIDUAL,
+                                                OXI_LLM_HIDDEN_RESIDUAL, OXI_LLM_PAST_DOWN,
+                                                OXI_LLM_EMBEDDING_SHARE, OXI_LLM_LAYER_SCALE};
     oxi_llm_numbers *n = &model->numbers;
     const oxi_llm_part *own = model->part;
     const double scale = n->residual_scale, begin = n->embedding_scale > 0 ? n->embedding_scale : 1;
@@ -582,6 +583,15 @@ static void oxi_llm_choose_router(ox_llm *model) {
     if (same) n->router = OXI_LLM_ROUTER_LATE;
 }
 
+static ox_status oxi_llm_dense_single(oxi_llm_part *part) {
+    if (!part->weight || part->weight->dtype != OX_F64) return OX_OK;
+    ox_tensor *single = ox_retain(ox_cast(part->weight, OX_F32));
+    if (!single) return oxi_llm_error();
+    ox_release(part->weight);
+    part->weight = single;
+    return OX_OK;
+}
+
 /* Products behind the model: of the pooled row, or of each token's where the file does not pool, as llama.cpp
  * has it. Torch reads F64 for them too, and computes in F32. */
 static ox_status oxi_llm_load_dense(ox_llm *model, const ox_file *file) {
@@ -590,13 +600,10 @@ static ox_status oxi_llm_load_dense(ox_llm *model, const ox_file *file) {
     ox_status status = oxi_llm_check_dense(file, c->architecture, c->width, &c->embedding);
     c->late = model->part[OXI_LLM_DENSE].weight && model->numbers.pooling == OX_LLM_POOLING_MODEL;
     for (int i = 0; i < OXI_LLM_DENSE_MOST && model->part[OXI_LLM_DENSE + i].weight && !status; i++) {
-        oxi_llm_part *part = &model->part[OXI_LLM_DENSE + i];
-        if (part->weight->dtype == OX_F64) {
-            ox_tensor *single = ox_retain(ox_cast(part->weight, OX_F32));
-            if (!single) return oxi_llm_error();
-            ox_release(part->weight);
-            part->weight = single;
-        }
+        status = oxi_llm_dense_single(&model->part[OXI_LLM_DENSE + i]);
+        if (!status) status = oxi_llm_dense_single(&model->part[OXI_LLM_DENSE_RESIDUAL + i]);
+        if (status) break;
+        model->numbers.dense_added[i] = oxi_llm_dense_adds(file, c->architecture, i + 2);
         (void)snprintf(key, sizeof key, "dense_%d_activation", i + 2);
         status = oxi_llm_read_activation(model, file, key, &model->numbers.dense[i]);
     }

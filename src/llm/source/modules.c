@@ -163,10 +163,12 @@ static ox_status oxi_llm_dense_options(const oxi_llm_config *c, const oxi_llm_mo
                                      "each token's is not supported");
     if (!*act) return oxi_llm_refuse_module(c, m, "no activation_function is named");
     if (!name) return oxi_llm_refuse_module(c, m, "an activation_function that is not supported");
-    if (*name && oxi_llm_module_flag(config, "use_residual", false))
-        return oxi_llm_refuse_module(c, m, "use_residual with an activation_function is not supported");
+    if (!*name) return OX_OK;
     (void)snprintf(key, sizeof key, "dense_%d_activation", number);
-    return *name ? oxi_llm_fact_text(c, key, name, strlen(name)) : OX_OK;
+    const ox_status status = oxi_llm_fact_text(c, key, name, strlen(name));
+    if (status != OX_OK || !oxi_llm_module_flag(config, "use_residual", false)) return status;
+    (void)snprintf(key, sizeof key, "dense_%d_residual", number);
+    return oxi_llm_fact_number(c, key, OX_GGUF_BOOL, 1);
 }
 
 /* Opens its weights, which the folder keeps. */
@@ -184,10 +186,10 @@ static ox_status oxi_llm_dense_file(const oxi_llm_config *c, const oxi_llm_modul
                          oxi_quote(m->folder, strlen(m->folder)).text);
 }
 
-/* The plan of linear.weight or linear.bias; NULL = no memory. */
+/* The plan of one of its tensors; NULL = no memory. */
 static oxi_llm_plan *oxi_llm_dense_plan(const oxi_llm_config *c, int index, const char *part, int64_t from) {
     char name[64];
-    (void)snprintf(name, sizeof name, "dense_%d.%s", index + 2, part);
+    (void)snprintf(name, sizeof name, "dense_%d%s", index + 2, part);
     oxi_llm_plan *plan = oxi_llm_add_plan(c, name);
     if (!plan) return NULL;
     plan->module = (uint32_t)index + 1;
@@ -201,8 +203,8 @@ static ox_status oxi_llm_dense_missing(const oxi_llm_config *c, const oxi_llm_mo
 }
 
 /* Its tensors: a matrix of the sizes that config.json has, a bias where it has one, nothing else. With
- * use_residual what it takes is added to what it gives, times a matrix if that is longer or shorter: both are
- * one product with the sum of matrices. */
+ * use_residual what it takes is added to what it gives, times a matrix if that is longer or shorter: without an
+ * activation between, both are one product with the sum of matrices. */
 static ox_status oxi_llm_dense_tensors(const oxi_llm_config *c, const oxi_llm_module *m,
                                        const oxi_json *config, int index, ox_file_entry *weight) {
     const ox_file *file = c->folder->modules[index];
@@ -224,12 +226,14 @@ static ox_status oxi_llm_dense_tensors(const oxi_llm_config *c, const oxi_llm_mo
     if (!oxi_llm_module_has(config, "in_features", weight->shape[1]) ||
         !oxi_llm_module_has(config, "out_features", weight->shape[0]))
         return oxi_llm_refuse_module(c, m, "in_features or out_features are not those of linear.weight");
-    oxi_llm_plan *plan = oxi_llm_dense_plan(c, index, "weight", at);
-    if (plan && added) {
+    const bool plain = !*oxi_llm_dense_activation(oxi_llm_module_text(config, 0, "activation_function"));
+    oxi_llm_plan *plan = oxi_llm_dense_plan(c, index, ".weight", at);
+    if (plan && added && plain) {
         plan->transform = OXI_LLM_TRANSFORM_ADDED;
         plan->by = (uint32_t)by;
     }
-    if (plan && biased) plan = oxi_llm_dense_plan(c, index, "bias", bias);
+    if (plan && longer && !plain) plan = oxi_llm_dense_plan(c, index, "_residual.weight", by);
+    if (plan && biased) plan = oxi_llm_dense_plan(c, index, ".bias", bias);
     return plan ? OX_OK : OX_ERR_NOMEM;
 }
 
@@ -293,8 +297,7 @@ static ox_status oxi_llm_add_module_list(const oxi_llm_config *c, const oxi_json
         if (status == OX_OK && pooling) status = oxi_llm_add_pooling(c, &m);
         if (status == OX_OK && product) status = oxi_llm_add_dense(c, &m, dense++, pooled, &embedding);
     }
-    if (status == OX_OK && dense && !pooled)
-        status = oxi_llm_fact_number(c, "pooling_type", OX_GGUF_U32, 0);
+    if (status == OX_OK && dense && !pooled) status = oxi_llm_fact_number(c, "pooling_type", OX_GGUF_U32, 0);
     if (status == OX_OK && embedding != width)
         status = oxi_llm_fact_number(c, "embedding_length_out", OX_GGUF_U32, (double)embedding);
     return status;
