@@ -62,7 +62,7 @@
  * WHAT IT READS
  *     GGUF files, Hugging Face folders as they are (config.json, safetensors, tokenizer.json), llama2.c's
  *     .bin;
- *     140 architectures (src/llm/model/families.def): LLaMA, Mistral, Mixtral, Phi, Gemma, Qwen,
+ *     157 architectures (src/llm/model/families.def): LLaMA, Mistral, Mixtral, Phi, Gemma, Qwen,
  *     DeepSeek, GPT-OSS, GPT-2, GPT-NeoX, BLOOM, Falcon, MPT, StarCoder, StableLM, OLMo, Granite, Command-R,
  *     GLM, EXAONE, Nemotron, MiniCPM, LLaMA 4, Mamba, RWKV 6 and 7 and others; BERT and its kin as encoders;
  *     T5, an encoder and a decoder (ox_llm_encode). Every float and block weight type that oxtorch.h reads.

@@ -211,7 +211,6 @@ static void test_refused(void) {
                    {PLAIN "\"module_input_name\":\"all_layer_embeddings\"", "anything but the pooled row"},
                    {PLAIN "\"module_output_name\":\"token_embeddings\"", "anything but the pooled row"},
                    {PLAIN "\"module_output_name\":5", "anything but the pooled row"},
-                   {"\"activation_function\":\"torch.nn.Tanh\",\"use_residual\":\"yes\"", "use_residual"},
                    {PLAIN "\"in_features\":7", "in_features"},
                    {PLAIN "\"out_features\":12.0", "out_features"},
                    {PLAIN "\"bias\":true", "a key is there twice"}};
@@ -247,6 +246,9 @@ static void test_refused(void) {
         write_text("2_Dense/config.json", "{\"activation_function\":\"torch.nn.Identity\"}");
         refuse(OX_ERR_FORMAT, "linear.bias is missing");
         write_text("2_Dense/config.json", "{" PLAIN "\"bias\":false,\"use_residual\":true}");
+        refuse(OX_ERR_FORMAT, "residual.weight is missing");
+        write_text("2_Dense/config.json", "{\"activation_function\":\"torch.nn.Tanh\",\"bias\":false,"
+                                          "\"use_residual\":true}");
         refuse(OX_ERR_FORMAT, "residual.weight is missing");
         write_text("2_Dense/config.json", "{\"activation_function\":\"torch.nn.Identity\",\"bias\":0,"
                                           "\"module_output_name\":null,\"in_features\":8}");
