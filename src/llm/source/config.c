@@ -296,8 +296,22 @@ static bool oxi_llm_eval_one(const oxi_llm_config *c, const char *p, const char 
     return true;
 }
 
+/* Whether an alternative is a name and no more. */
+static bool oxi_llm_is_name(const char *p, size_t length) {
+    return length > 0 && !oxi_is_digit(*p) && !strchr(".?%@^#$=~", *p) && strcspn(p, "+-*/") >= length;
+}
+
 static bool oxi_llm_eval(const oxi_llm_config *c, const char *expression, int depth, double *out,
                          ox_status *status) {
+    oxi_llm_config told = *c; /* what a file says under another name is before what the class has */
+    told.sizes.count = told.defaults.count = 0;
+    for (const char *p = expression; *status == OX_OK;) {
+        const size_t length = strcspn(p, "|");
+        if (!oxi_llm_is_name(p, length)) break;
+        if (oxi_llm_eval_one(&told, p, p + length, depth, out, status)) return true;
+        if (!p[length]) break;
+        p += length + 1;
+    }
     while (*expression && *status == OX_OK) {
         const size_t length = strcspn(expression, "|");
         if (oxi_llm_eval_one(c, expression, expression + length, depth, out, status)) return true;
