@@ -9,6 +9,7 @@
  * each place given, a bit each, where there are few. */
 enum { OXI_PACK_TIGHT = 1, OXI_PACK_LATE = 2, OXI_PACK_RING = 4, OXI_PACK_APART = 8, OXI_PACK_LONG = 16 };
 enum { OXI_PACK_NEXT = 32, OXI_PACK_TURNS = 64, OXI_PACK_SIDES = 128, OXI_PACKINGS = 8 };
+enum { OXI_PACK_ENDS = OXI_PACK_APART | OXI_PACK_LONG | OXI_PACK_NEXT | OXI_PACK_TURNS | OXI_PACK_SIDES };
 enum { OXI_PACK_LOOSE = 1 << 28 }; /* loads come ahead into seven eighths of memory alone */
 enum { OXI_PACK_SIDES_AT = 8, OXI_PACK_SIDES_MOST = 20 }; /* the bits, from the first place on, and so many */
 static const int oxi_shunt_packings[OXI_PACKINGS] = {

@@ -28,6 +28,7 @@ typedef struct oxi_shunt_schedule {
     int32_t (*saved)[2]; /* of items: the lane and number of the last save; -1 */
     oxi_shunt_block *block;
     int32_t bin[OXI_SHUNT_BINS], open_count; /* lists of free ones; of all of them, so many */
+    uint64_t bins;                           /* which of the lists have any, a bit each */
     int32_t *block_of;                       /* of items that are on the device */
     size_t block_room;
     int32_t block_count, spare; /* spare: the first of those that are none any more, listed by `behind` */
@@ -63,7 +64,10 @@ static void oxi_shunt_block_unlist(oxi_shunt_schedule *s, int32_t b) {
         s->block[one->last].next = one->next;
     else
         s->bin[one->bin] = one->next;
-    if (one->next >= 0) s->block[one->next].last = one->last;
+    if (one->next >= 0)
+        s->block[one->next].last = one->last;
+    else if (one->last < 0)
+        s->bins &= ~((uint64_t)1 << one->bin);
 }
 
 static void oxi_shunt_block_enlist(oxi_shunt_schedule *s, int32_t b) {
@@ -74,6 +78,7 @@ static void oxi_shunt_block_enlist(oxi_shunt_schedule *s, int32_t b) {
     one->next = s->bin[one->bin];
     if (one->next >= 0) s->block[one->next].last = b;
     s->bin[one->bin] = b;
+    s->bins |= (uint64_t)1 << one->bin;
 }
 
 /* Of a block whose neighbors or bytes are others now. */
@@ -134,16 +139,19 @@ typedef struct oxi_shunt_fit {
     uint64_t place, left, run_left; /* left: of the last block; run_left: of the run of free ones */
 } oxi_shunt_fit;
 
-/* Blocks from `first` on that are free and large enough together. */
-static bool oxi_shunt_fit_at(const oxi_shunt_schedule *s, int32_t first, uint64_t room, oxi_shunt_fit *fit) {
+/* Blocks from `first` on that are free, by `latest` at the latest, and large enough together. */
+static bool oxi_shunt_fit_at(const oxi_shunt_schedule *s, int32_t first, uint64_t room, double latest,
+                             oxi_shunt_fit *fit) {
     uint64_t bytes = 0;
     fit->first = first;
     fit->place = s->block[first].place;
     fit->free_at = 0;
     int32_t b = first;
     for (; bytes < room && oxi_shunt_block_free(s, b); b = s->block[b].behind) {
-        bytes += s->block[b].bytes;
-        if (s->block[b].free_at > fit->free_at) fit->free_at = s->block[b].free_at;
+        const oxi_shunt_block *one = &s->block[b];
+        if (one->free_at > latest) return false;
+        bytes += one->bytes;
+        if (one->free_at > fit->free_at) fit->free_at = one->free_at;
         fit->last = b;
     }
     if (bytes < room) return false;
@@ -155,8 +163,7 @@ static bool oxi_shunt_fit_at(const oxi_shunt_schedule *s, int32_t first, uint64_
 /* Whether a fit is a better one: tight, of the run that it leaves the least of, else the one that is free the
  * earliest; apart and long, the first one. Of those that are alike the first. */
 static bool oxi_shunt_fit_beats(const oxi_shunt_schedule *s, const oxi_shunt_fit *x, const oxi_shunt_fit *y) {
-    const int ends = OXI_PACK_APART | OXI_PACK_LONG | OXI_PACK_NEXT | OXI_PACK_TURNS | OXI_PACK_SIDES;
-    if (s->packing & ends) return x->place < y->place;
+    if (s->packing & OXI_PACK_ENDS) return x->place < y->place;
     if (s->tight && x->run_left != y->run_left) return x->run_left < y->run_left;
     if (!s->tight && x->free_at != y->free_at) return x->free_at < y->free_at;
     if (!s->tight && x->left != y->left) return x->left < y->left;
@@ -216,13 +223,37 @@ static bool oxi_shunt_fit_best(const oxi_shunt_schedule *s, int bin, bool end, u
                                bool found, oxi_shunt_fit *best) {
     oxi_shunt_fit fit;
     const uint64_t limit = s->kept ? s->limit : UINT64_MAX;
+    const bool by_place = !end && s->packing & OXI_PACK_ENDS, by_time = !by_place && !s->tight;
     memset(&fit, 0, sizeof fit);
     for (int32_t b = s->bin[bin]; b >= 0; b = s->block[b].next) {
         if (!end && s->tight && oxi_shunt_block_free(s, s->block[b].before)) continue; /* inside of a run */
-        if (end ? !oxi_shunt_fit_end(s, b, room, &fit) : !oxi_shunt_fit_at(s, b, room, &fit)) continue;
+        if (found && by_place && s->block[b].place >= best->place) continue;
+        const double latest = found && by_time ? best->free_at : HUGE_VAL;
+        bool fits = end ? oxi_shunt_fit_end(s, b, room, &fit) : oxi_shunt_fit_at(s, b, room, latest, &fit);
+        if (!fits) continue;
         if (fit.place + (end ? fit.left : 0) + room > limit) continue;
         if (fit.free_at < now) fit.free_at = now;
         if (found && (end ? fit.place < best->place : !oxi_shunt_fit_beats(s, &fit, best))) continue;
+        *best = fit;
+        found = true;
+    }
+    return found;
+}
+
+/* The same of a list of blocks that are alone, where each is a run by itself. */
+static bool oxi_shunt_fit_alone(const oxi_shunt_schedule *s, int bin, bool end, uint64_t room, double now,
+                                bool found, oxi_shunt_fit *best) {
+    const uint64_t limit = s->kept ? s->limit : UINT64_MAX;
+    for (int32_t b = s->bin[bin]; b >= 0; b = s->block[b].next) {
+        const oxi_shunt_block *one = &s->block[b];
+        if (one->bytes < room) continue;
+        oxi_shunt_fit fit;
+        fit.left = fit.run_left = one->bytes - room;
+        fit.place = one->place;
+        fit.free_at = one->free_at < now ? now : one->free_at;
+        if (fit.place + (end ? fit.left : 0) + room > limit) continue;
+        if (found && (end ? fit.place < best->place : !oxi_shunt_fit_beats(s, &fit, best))) continue;
+        fit.first = fit.last = b;
         *best = fit;
         found = true;
     }
@@ -299,8 +330,8 @@ static bool oxi_shunt_take_place(oxi_shunt_schedule *s, double now, oxi_shunt_se
     for (int anywhere = s->kept == NULL; anywhere < 2 && !found; anywhere++) {
         s->limit = anywhere ? UINT64_MAX : oxi_shunt_limit_of(s, g);
         found = oxi_shunt_fit_best(s, 0, end, room, now, false, &best);
-        for (int bin = oxi_shunt_bin_of(room); bin < OXI_SHUNT_BINS; bin++)
-            if (s->bin[bin] >= 0) found = oxi_shunt_fit_best(s, bin, end, room, now, found, &best);
+        for (int bin = oxi_shunt_bin_of(room); s->bins >> bin; bin++)
+            if (s->bins >> bin & 1) found = oxi_shunt_fit_alone(s, bin, end, room, now, found, &best);
     }
     s->block_of[g->item] = -1;
     s->placed += room;

@@ -66,19 +66,6 @@ static bool oxi_shunt_is_late(const oxi_shunt_schedule *s, int32_t j) {
 
 /* ---- prefetches ---------------------------------------------------------------------------------------- */
 
-/* The last slot that begins by a time, of a list of such. */
-static int32_t oxi_shunt_slot_at(const oxi_shunt_order *o, const double *start, double time) {
-    int32_t low = 0, high = o->slot_count - 1;
-    while (low < high) {
-        int32_t middle = (low + high + 1) / 2;
-        if (start[middle] <= time)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
-}
-
 /* Segments by the slot of their first access, and of their last. */
 static void oxi_shunt_list_segments(oxi_shunt_schedule *s) {
     for (int32_t g = s->plan->segment_count - 1; g >= 0; g--) {
@@ -121,9 +108,10 @@ static void oxi_shunt_want(oxi_shunt_schedule *s) {
     const oxi_shunt_order *o = s->o;
     const double *start[2];
     double next[2];
+    int32_t by[2]; /* the last slot that begins by then */
     start[0] = o->start;
     start[1] = s->idle ? s->idle : o->start;
-    for (int lane = 0; lane < 2; lane++) next[lane] = start[lane][o->slot_count];
+    for (int lane = 0; lane < 2; lane++) next[lane] = start[lane][by[lane] = o->slot_count];
     for (int32_t j = o->slot_count - 1; j >= 0; j--)
         for (int32_t g = s->loads[j]; g >= 0; g = s->plan->segment[g].next) {
             oxi_shunt_segment *one = &s->plan->segment[g];
@@ -131,16 +119,59 @@ static void oxi_shunt_want(oxi_shunt_schedule *s) {
             int lane = k->on_host || s->p->ring[0] > 0 ? 0 : 1; /* a ring has it by then */
             int32_t least = g > 0 && one[-1].item == one->item ? one[-1].last + 1 : 0;
             next[lane] = (next[lane] < start[lane][j] ? next[lane] : start[lane][j]) - k->load[lane];
-            one->block = next[lane] > 0 ? oxi_shunt_slot_at(o, start[lane], next[lane]) : 0;
+            while (by[lane] > 0 && (by[lane] == o->slot_count || start[lane][by[lane]] > next[lane])) by[lane]--;
+            one->block = next[lane] > 0 ? by[lane] : 0;
             if (one->block < least) one->block = least;
             if (s->packing & OXI_PACK_LATE) one->block = j;
         }
 }
 
-/* Those that are needed first have the first say on memory; with OXI_PACK_RING none overtakes another. */
-static void oxi_shunt_prefetch(oxi_shunt_schedule *s) {
+/* Slots that follow each other: the most bytes of any, and bytes of each beside its own, so that a load that
+ * passes all of them has one to look at. */
+enum { OXI_SHUNT_SPAN = 16 };
+typedef struct oxi_shunt_span_used {
+    uint64_t most, more;
+} oxi_shunt_span_used;
+
+/* A slot that no load passes has more bytes than there are. */
+static oxi_shunt_span_used *oxi_shunt_spans_open(oxi_shunt_schedule *s) {
+    const size_t slots = (size_t)s->o->slot_count;
+    oxi_shunt_span_used *span =
+        (oxi_shunt_span_used *)oxi_shunt_list(slots / OXI_SHUNT_SPAN + 1, sizeof *span);
+    for (size_t j = 0; span && j < slots; j++) {
+        if (s->o->alone[j]) s->used[j] = UINT64_MAX / 4;
+        if (s->used[j] > span[j / OXI_SHUNT_SPAN].most) span[j / OXI_SHUNT_SPAN].most = s->used[j];
+    }
+    return span;
+}
+
+/* The slot that `bytes` can come in front of, going back from `from` to `least` where others leave so much. */
+static int32_t oxi_shunt_go_back(oxi_shunt_schedule *s, oxi_shunt_span_used *span, int32_t from,
+                                 int32_t least, uint64_t bytes, uint64_t others) {
+    while (from > least) {
+        const int32_t j = from - 1;
+        oxi_shunt_span_used *one = &span[j / OXI_SHUNT_SPAN];
+        if (from % OXI_SHUNT_SPAN == 0 && from - OXI_SHUNT_SPAN >= least && one->most <= others) {
+            one->most += bytes;
+            one->more += bytes;
+            from -= OXI_SHUNT_SPAN;
+            continue;
+        }
+        if (s->used[j] + one->more > others) break;
+        s->used[j] += bytes;
+        if (s->used[j] + one->more > one->most) one->most = s->used[j] + one->more;
+        from = j;
+    }
+    return from;
+}
+
+/* Those that are needed first have the first say on memory; with OXI_PACK_RING none overtakes another. False:
+ * no memory. */
+static bool oxi_shunt_prefetch(oxi_shunt_schedule *s) {
     enum { STEPS = 1 << 22, FAR = 512 }; /* of large steps not all is looked at */
     uint64_t room = s->p->capacity - s->plan->pinned_bytes;
+    oxi_shunt_span_used *span = oxi_shunt_spans_open(s);
+    if (!span) return false;
     if (s->packing & OXI_PACK_LOOSE) room -= room / 8;
     int32_t before[2] = {0, 0}, far = STEPS / (s->o->slot_count + 1);
     if (far < FAR) far = FAR;
@@ -155,9 +186,8 @@ static void oxi_shunt_prefetch(oxi_shunt_schedule *s) {
             if (s->packing & OXI_PACK_RING && *last > least) least = *last;
             if (least < j - far) least = j - far;
             if (s->o->alone[j] > 2) least = j; /* all of memory is its own */
-            while (one->from > least && !s->o->alone[one->from - 1] &&
-                   s->used[one->from - 1] + k->room <= room)
-                s->used[--one->from] += k->room;
+            if (k->room <= room)
+                one->from = oxi_shunt_go_back(s, span, one->from, least, k->room, room - k->room);
             if (one->from > *last) *last = one->from;
         }
     for (int32_t j = s->o->slot_count - 1; j >= 0; j--)
@@ -167,6 +197,8 @@ static void oxi_shunt_prefetch(oxi_shunt_schedule *s) {
             one->next = s->issues[one->from]; /* those that are needed earlier come before it */
             s->issues[one->from] = g;
         }
+    oxi_shunt_unlist(span, (size_t)s->o->slot_count / OXI_SHUNT_SPAN + 1, sizeof *span);
+    return true;
 }
 
 /* ---- instructions -------------------------------------------------------------------------------------- */
@@ -562,7 +594,7 @@ static bool oxi_shunt_schedule_run(const oxi_shunt_problem *p, const oxi_shunt_o
     plan->crowded = -1;
     memset(o->crowded, 0, (size_t)o->slot_count);
     bool fits = oxi_shunt_schedule_open(&s) && oxi_shunt_segments(&s);
-    if (fits) oxi_shunt_prefetch(&s);
+    fits = fits && oxi_shunt_prefetch(&s);
     if (fits && s.idle) oxi_shunt_reserve(&s);
     fits = fits && oxi_shunt_emit_all(&s);
     for (int lane = 0; lane < OXI_LANES; lane++)
