@@ -111,7 +111,10 @@ static void oxi_shunt_want(oxi_shunt_schedule *s) {
     int32_t by[2]; /* the last slot that begins by then */
     start[0] = o->start;
     start[1] = s->idle ? s->idle : o->start;
-    for (int lane = 0; lane < 2; lane++) next[lane] = start[lane][by[lane] = o->slot_count];
+    for (int lane = 0; lane < 2; lane++) {
+        next[lane] = start[lane][o->slot_count];
+        by[lane] = o->slot_count - 1;
+    }
     for (int32_t j = o->slot_count - 1; j >= 0; j--)
         for (int32_t g = s->loads[j]; g >= 0; g = s->plan->segment[g].next) {
             oxi_shunt_segment *one = &s->plan->segment[g];
@@ -119,7 +122,7 @@ static void oxi_shunt_want(oxi_shunt_schedule *s) {
             int lane = k->on_host || s->p->ring[0] > 0 ? 0 : 1; /* a ring has it by then */
             int32_t least = g > 0 && one[-1].item == one->item ? one[-1].last + 1 : 0;
             next[lane] = (next[lane] < start[lane][j] ? next[lane] : start[lane][j]) - k->load[lane];
-            while (by[lane] > 0 && (by[lane] == o->slot_count || start[lane][by[lane]] > next[lane])) by[lane]--;
+            while (by[lane] > 0 && start[lane][by[lane]] > next[lane]) by[lane]--;
             one->block = next[lane] > 0 ? by[lane] : 0;
             if (one->block < least) one->block = least;
             if (s->packing & OXI_PACK_LATE) one->block = j;
@@ -145,7 +148,8 @@ static oxi_shunt_span_used *oxi_shunt_spans_open(oxi_shunt_schedule *s) {
     return span;
 }
 
-/* The slot that `bytes` can come in front of, going back from `from` to `least` where others leave so much. */
+/* The slot that `bytes` come in front of, going back from `from` to `least`, where others have `others` at
+ * most. */
 static int32_t oxi_shunt_go_back(oxi_shunt_schedule *s, oxi_shunt_span_used *span, int32_t from,
                                  int32_t least, uint64_t bytes, uint64_t others) {
     while (from > least) {
