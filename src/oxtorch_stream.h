@@ -116,6 +116,7 @@
 #include "stream/shunt/plan/place.c"
 #include "stream/shunt/plan/places.c"
 #include "stream/shunt/plan/reserve.c"
+#include "stream/shunt/plan/spill.c"
 #include "stream/shunt/plan/schedule.c"
 #include "stream/shunt/plan/rematerialize.c"
 #include "stream/shunt/plan/plan.c"

@@ -27,6 +27,7 @@
  *     plan/exact.c           all orders with second runs, of small steps
  *     plan/places.c          where in the device's memory they lie, by packings
  *     plan/reserve.c         places that are kept for large ones
+ *     plan/spill.c           what a step takes of the disk, where that has a budget
  *     plan/schedule.c        prefetches walking backward, instructions on four lanes, what they take
  *     plan/plan.c            the search over all of that
  *     plan/pack.c            whose copies are compressed */
@@ -215,10 +216,12 @@ typedef struct oxi_shunt_known {
     bool caches;                     /* the host is to keep a copy beside the disk's */
     bool packs;                      /* copies that are made are compressed */
     bool moves_whole;                /* or may be, so that it comes at once */
+    bool bare;                       /* it has bytes, and no copy of them off the device */
     uint8_t kind;
     uint64_t place;                  /* of a pinned one */
     double load[2], save[2];         /* seconds, over the link and from the disk; */
     double load_takes[2], save_takes[2]; /* those of them that computing is without a processor */
+    uint64_t spill, spilled;         /* bytes that a copy takes of the disk, that it has there before */
 } oxi_shunt_known;
 
 typedef struct oxi_shunt_problem {
@@ -233,6 +236,7 @@ typedef struct oxi_shunt_problem {
     uint64_t capacity, host_room;
     uint64_t largest;                /* room of an item, as the search has found it */
     uint64_t cache_room;             /* of host_room, for copies of what lies on the disk */
+    uint64_t disk_most, disk_used;   /* the disk's budget (0: none), and what is taken of it before */
     uint64_t ring[2];                /* bytes on the way from the disk, and to it; 0: it is one move */
     uint64_t tile;                   /* what comes passes the ring in tiles of so many bytes */
     double least[OXI_LANES];         /* seconds of an instruction that moves nothing */
@@ -329,6 +333,7 @@ typedef struct oxi_shunt_plan {
     bool measured;                   /* made, or looked at again, with times that were measured */
     double expected;                 /* seconds of computing that it was made for */
     double takes;                    /* seconds that moves take from computing: they count for ways; */
+    uint64_t over;                   /* bytes of the disk beyond its budget, the most at once */
     double enough;                   /* simulated + takes that no other way is much below */
     double simulated, compute, bound, disk, link; /* seconds; the last two: what they have to do at least */
     double disk_read, disk_write;    /* the speeds that it was made for */

@@ -106,14 +106,23 @@ static bool oxi_shunt_owns_pages(const ox_shunt *s, const oxi_shunt_item *item) 
            oxi_shunt_item_room(item) % OXI_SHUNT_PAGE == 0;
 }
 
-/* The end of a move that nobody has asked for: where it fails, whoever needs it finds out by himself. */
-static bool oxi_shunt_flight_lands(ox_shunt *s, oxi_shunt_flight *flight) {
+/* Errors from here on are nobody's until the end, which has the one that there was before. */
+static oxi_error oxi_shunt_errors_begin(void) {
     oxi_error earlier;
     earlier.status = OX_OK;
     oxi_error_move(&earlier);
-    bool lands = oxi_shunt_flight_end(s, flight) == OX_OK;
+    return earlier;
+}
+static void oxi_shunt_errors_end(const oxi_error *earlier) {
     ox_error_clear();
-    oxi_error_put_back(&earlier);
+    oxi_error_put_back(earlier);
+}
+
+/* The end of a move that nobody has asked for: where it fails, whoever needs it finds out by himself. */
+static bool oxi_shunt_flight_lands(ox_shunt *s, oxi_shunt_flight *flight) {
+    const oxi_error earlier = oxi_shunt_errors_begin();
+    bool lands = oxi_shunt_flight_end(s, flight) == OX_OK;
+    oxi_shunt_errors_end(&earlier);
     return lands;
 }
 
@@ -166,9 +175,9 @@ static void oxi_shunt_disk_drop(oxi_shunt_item *item) {
     item->disk_bytes = item->disk_at = 0;
 }
 
-/* What the disk has is not the item's any more; room that is its own stays. */
-static void oxi_shunt_disk_stale(oxi_shunt_item *item) {
-    if (item->file)
+/* What the disk has is not the item's any more; room that is its own stays, where the disk has no budget. */
+static void oxi_shunt_disk_stale(const ox_shunt *s, oxi_shunt_item *item) {
+    if (item->file || s->desc.disk_bytes > 0)
         oxi_shunt_disk_drop(item);
     else
         item->disk_valid = false;
@@ -179,7 +188,7 @@ static void oxi_shunt_written(ox_shunt *s, oxi_shunt_item *item) {
     item->failed = false;
     item->ahead = 0; /* no copy of what is off the device */
     oxi_shunt_host_drop(s, item);
-    oxi_shunt_disk_stale(item);
+    oxi_shunt_disk_stale(s, item);
     item->packed = OX_COMPRESSION_NONE;
 }
 
@@ -487,7 +496,7 @@ static ox_status oxi_shunt_replace(ox_shunt *s, oxi_shunt_item *item, const void
         double start = oxi_now();
         memcpy(item->host, data, item->bytes);
         oxi_shunt_count_link(s, true, item->bytes, start);
-        oxi_shunt_disk_stale(item);
+        oxi_shunt_disk_stale(s, item);
         return OX_OK;
     }
     if (oxi_shunt_has_copy(item)) oxi_shunt_copies_move(&old, item);
@@ -499,7 +508,10 @@ static ox_status oxi_shunt_replace(ox_shunt *s, oxi_shunt_item *item, const void
         if (had_room || (item->file && !item->host)) return status;
         if (clean) ox_error_clear();
         oxi_shunt_host_drop(s, item);
-        oxi_shunt_disk_stale(item);
+        if (item->file)
+            oxi_shunt_disk_drop(item);
+        else
+            item->disk_valid = false; /* the room is what is wanted */
         status = oxi_shunt_put_copy(s, item, data, item->bytes, item->skew, false);
         item->failed = item->failed || status != OX_OK;
     }

@@ -352,15 +352,23 @@ static ox_status oxi_shunt_shift_pins(ox_shunt *s, const oxi_shunt_plan *plan) {
     return status;
 }
 
-/* What the plan pins comes to its place, and everything else that it has no place for leaves. */
-static ox_status oxi_shunt_settle_pins(ox_shunt *s, oxi_shunt_replay *r) {
-    const oxi_shunt_plan *plan = r->plan;
+/* Everything that the plan has no place for leaves, and what it pins comes to its place within the device. */
+static ox_status oxi_shunt_settle(ox_shunt *s, const oxi_shunt_plan *plan) {
     ox_status status = oxi_shunt_settle_others(s, plan, true);
     if (status == OX_OK) status = oxi_shunt_shift_pins(s, plan);
     if (status == OX_OK) status = oxi_shunt_settle_others(s, plan, false); /* in each other's way */
     for (int32_t i = 0; i < plan->item_count && status == OX_OK; i++) {
         s->table[i]->kind = plan->known[i].kind;
         s->table[i]->packs = plan->known[i].packs;
+    }
+    return status;
+}
+
+/* What else is pinned gets its place, and comes when the step begins. */
+static ox_status oxi_shunt_settle_pins(ox_shunt *s, oxi_shunt_replay *r) {
+    const oxi_shunt_plan *plan = r->plan;
+    ox_status status = oxi_shunt_settle(s, plan);
+    for (int32_t i = 0; i < plan->item_count && status == OX_OK; i++) {
         if (!plan->known[i].pinned || s->table[i]->storage) continue;
         status = oxi_shunt_put_at(s, s->table[i], plan->known[i].place);
         r->late[r->late_count++] = i;
@@ -597,6 +605,7 @@ static oxi_shunt_plan *oxi_shunt_plan_revise(ox_shunt *s, oxi_shunt_plan *plan, 
     bool is_better = better->simulated < plan->simulated;
     better->measured = true;
     better->moved = plan->moved;
+    is_better = is_better && better->over == 0;
     oxi_shunt_plan_drop(s, is_better ? plan : better);
     s->stats.revised++;
     return is_better ? better : plan;
@@ -605,22 +614,56 @@ static oxi_shunt_plan *oxi_shunt_plan_revise(ox_shunt *s, oxi_shunt_plan *plan, 
 /* The plan of what is pending: the known one, made again where measured costs say so, or a new one. NULL:
  * none fits, or there is no memory for one, which is no error by itself. */
 static oxi_shunt_plan *oxi_shunt_plan_of(ox_shunt *s, const uint64_t key[2]) {
-    oxi_error earlier;
-    earlier.status = OX_OK;
-    oxi_error_move(&earlier);
-    oxi_shunt_plan *plan = oxi_shunt_plan_find(s, key);
-    if (plan) {
+    const oxi_error earlier = oxi_shunt_errors_begin();
+    oxi_shunt_plan *known = oxi_shunt_plan_find(s, key), *plan = known;
+    if (known) {
         s->stats.replays++;
-        oxi_shunt_resimulate(s, plan);
-        plan = oxi_shunt_plan_revise(s, plan, key);
+        oxi_shunt_resimulate(s, known);
+        plan = oxi_shunt_plan_revise(s, known, key);
     } else {
         plan = oxi_shunt_plan_new(s, key);
         s->stats.plans += plan != NULL;
     }
-    if (plan) oxi_shunt_resimulate(s, plan);
-    ox_error_clear();
-    oxi_error_put_back(&earlier);
+    if (plan && plan != known) oxi_shunt_resimulate(s, plan);
+    oxi_shunt_errors_end(&earlier);
     return plan;
+}
+
+/* Bytes of the disk that the step will have taken at most, once what has to leave the device has left. */
+static ox_status oxi_shunt_disk_wants(ox_shunt *s, const oxi_shunt_plan *plan, uint64_t *bytes) {
+    ox_status status = oxi_shunt_arena_open(s);
+    oxi_shunt_ahead_check(s, plan);
+    oxi_shunt_rings_open(s, plan->ring);
+    if (status == OX_OK) status = oxi_shunt_settle(s, plan);
+    if (status == OX_OK && !oxi_shunt_spill_walk(s, plan, bytes)) status = OX_ERR_NOMEM;
+    return status;
+}
+
+/* Whether the step fits the disk's budget, by its plan or, with what is where by now, another one; where none
+ * does nothing has run. */
+static ox_status oxi_shunt_fit_disk(ox_shunt *s, oxi_shunt_plan **plan, const uint64_t key[2]) {
+    uint64_t wants = 0, least;
+    ox_status status = oxi_shunt_disk_wants(s, *plan, &wants);
+    if (status != OX_OK || wants <= s->desc.disk_bytes) return status;
+    least = wants;
+    const oxi_error earlier = oxi_shunt_errors_begin();
+    oxi_shunt_plan *other = oxi_shunt_plan_new(s, key);
+    oxi_shunt_errors_end(&earlier);
+    if (other) {
+        other->moved = (*plan)->moved;
+        other->runs = (*plan)->runs;
+        other->measured = (*plan)->measured;
+        oxi_shunt_plan_drop(s, *plan);
+        *plan = other;
+        s->stats.revised++;
+        oxi_shunt_resimulate(s, other);
+        status = oxi_shunt_disk_wants(s, other, &wants);
+        if (status != OX_OK || wants <= s->desc.disk_bytes) return status;
+    }
+    return oxi_fail(OX_ERR_NOMEM,
+                    "%s: a step of %lld calls wants %llu bytes of the disk at once, a budget of %llu", s->name,
+                    (long long)s->node_count, (unsigned long long)(wants < least ? wants : least),
+                    (unsigned long long)s->desc.disk_bytes);
 }
 
 /* planned false: no plan fits, and nothing has run. */
@@ -637,6 +680,11 @@ static ox_status oxi_shunt_step_planned(ox_shunt *s, bool *planned) {
         return oxi_fail(OX_ERR_NOMEM, "%s: no plan of %lld calls fits a budget of %llu bytes", s->name,
                         (long long)s->node_count, (unsigned long long)s->desc.device_bytes);
     if (!plan) return OX_OK;
+    if (s->desc.disk_bytes > 0) {
+        ox_status status = oxi_shunt_fit_disk(s, &plan, key);
+        *planned = status == OX_OK;
+        if (status != OX_OK) return status;
+    }
     s->last_plan = plan;
     s->stats.simulated_seconds += plan->simulated;
     s->stats.bound_seconds += plan->bound;

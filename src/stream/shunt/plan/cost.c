@@ -169,11 +169,9 @@ static void oxi_shunt_calibrate_packing(ox_shunt *s) {
 static void oxi_shunt_calibrate(ox_shunt *s) {
     static const size_t sizes[3] = {1u << 20, 4u << 20, 16u << 20};
     double seconds[2][3];
-    oxi_error earlier;
     if (s->rates.known) return;
     if (!s->compute->host) (void)s->compute->sync(s->compute); /* what others did wrong there is told */
-    earlier.status = OX_OK;
-    oxi_error_move(&earlier);
+    const oxi_error earlier = oxi_shunt_errors_begin();
     ox_scope scope = ox_scope_begin();
     s->rates.known = true;
     if (!s->compute->host) {
@@ -195,21 +193,17 @@ static void oxi_shunt_calibrate(ox_shunt *s) {
     s->rates.start[OXI_LANE_DISK] = 5e-5;
     oxi_shunt_calibrate_packing(s);
     ox_scope_end(&scope);
-    ox_error_clear();
-    oxi_error_put_back(&earlier);
+    oxi_shunt_errors_end(&earlier);
 }
 
 /* With the first plan that moves anything there; a disk that fails is found by whoever needs it. */
 static void oxi_shunt_calibrate_disk(ox_shunt *s) {
     static const size_t sizes[3] = {1u << 20, 4u << 20, 16u << 20};
     double seconds[2][3];
-    oxi_error earlier;
-    ox_status status;
     if (s->rates.disk_known || s->desc.fault) return;
     s->rates.disk_known = true;
-    earlier.status = OX_OK;
-    oxi_error_move(&earlier);
-    status = oxi_shunt_stream_open(s);
+    const oxi_error earlier = oxi_shunt_errors_begin();
+    ox_status status = oxi_shunt_stream_open(s);
     for (int i = 0; i < 3 && status == OX_OK; i++) {
         void *memory = oxi_alloc(sizes[i] + OXI_SHUNT_PAGE);
         ox_storage *disk = memory ? oxi_storage_new(ox_stream_device(s->stream), sizes[i]) : NULL;
@@ -228,8 +222,7 @@ static void oxi_shunt_calibrate_disk(ox_shunt *s) {
         s->rates.disk_write = oxi_shunt_slope(seconds[0], sizes);
         s->rates.disk_read = oxi_shunt_slope(seconds[1], sizes);
     }
-    ox_error_clear();
-    oxi_error_put_back(&earlier);
+    oxi_shunt_errors_end(&earlier);
 }
 
 /* ---- what moves took ----------------------------------------------------------------------------------- */

@@ -143,6 +143,11 @@ static size_t oxi_shunt_moved_bytes(const ox_shunt *s, const oxi_shunt_item *ite
     return packed ? oxi_shunt_packed_bytes(oxi_shunt_compression_of(s, count), count) : item->bytes;
 }
 
+static uint64_t oxi_shunt_spill_room(uint64_t bytes);
+static uint64_t oxi_shunt_spilled(const oxi_shunt_item *item);
+static size_t oxi_shunt_spill_bytes(const ox_shunt *s, const oxi_shunt_item *item, bool packed);
+static void oxi_shunt_spill_know(const ox_shunt *s, oxi_shunt_problem *p);
+
 /* What a move takes is what it moves, and packing. */
 static void oxi_shunt_know_moves(ox_shunt *s, const oxi_shunt_item *item, bool packs,
                                  oxi_shunt_known *known) {
@@ -152,6 +157,7 @@ static void oxi_shunt_know_moves(ox_shunt *s, const oxi_shunt_item *item, bool p
     double work[2] = {0, 0};
     for (int save = 0; save < 2 && packed; save++) work[save] = oxi_shunt_packing_seconds(s, item, save != 0);
     known->packs = packs;
+    known->spill = oxi_shunt_spill_room(oxi_shunt_spill_bytes(s, item, packed));
     known->load[0] = oxi_shunt_lane_seconds(s, OXI_LANE_DOWN, down, false) + work[0];
     known->load[1] = oxi_shunt_lane_seconds(s, OXI_LANE_DISK, moved, false) + work[0];
     known->save[0] = oxi_shunt_lane_seconds(s, OXI_LANE_UP, moved, true) + work[1];
@@ -174,6 +180,8 @@ static void oxi_shunt_know(ox_shunt *s, const oxi_shunt_item *item, oxi_shunt_kn
     known->small = item->small;
     known->on_host = item->host != NULL;
     known->on_disk = item->disk_valid;
+    known->bare = item->valid && !oxi_shunt_has_copy(item);
+    known->spilled = oxi_shunt_spilled(item);
     known->kind = item->kind;
     known->moves_whole = may || item->packed != OX_COMPRESSION_NONE;
     oxi_shunt_know_moves(s, item, may && always, known);
@@ -264,6 +272,10 @@ static double oxi_shunt_search_seconds(const ox_shunt *s, const oxi_shunt_proble
     return seconds > least ? seconds : least;
 }
 
+static uint64_t oxi_shunt_host_left(const ox_shunt *s) {
+    return s->desc.host_bytes > s->stats.host_bytes ? s->desc.host_bytes - s->stats.host_bytes : 0;
+}
+
 /* The step whose table is filled; known: two lists. False: no memory, or more small items in one node than
  * they have room. */
 static bool oxi_shunt_problem_open(ox_shunt *s, oxi_shunt_problem *p, oxi_shunt_touches *t,
@@ -307,8 +319,9 @@ static bool oxi_shunt_problem_open(ox_shunt *s, oxi_shunt_problem *p, oxi_shunt_
     p->seconds = t->seconds;
     p->again = t->again;
     p->capacity = s->main_bytes;
-    p->host_room = s->desc.host_bytes > s->stats.host_bytes ? s->desc.host_bytes - s->stats.host_bytes : 0;
+    p->host_room = oxi_shunt_host_left(s);
     oxi_shunt_ring_sizes(s, p);
+    oxi_shunt_spill_know(s, p);
     p->cache_room = oxi_shunt_cache_room(p);
     p->recompute = s->desc.recompute;
     p->time_most = oxi_shunt_search_seconds(s, p, p->time_most);

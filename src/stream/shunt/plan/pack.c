@@ -10,6 +10,8 @@ static void oxi_shunt_pack_swap(oxi_shunt_known *a, oxi_shunt_known *b) {
     oxi_shunt_known before = *a;
     a->packs = b->packs;
     b->packs = before.packs;
+    a->spill = b->spill;
+    b->spill = before.spill;
     for (int tier = 0; tier < 2; tier++) {
         a->load[tier] = b->load[tier];
         a->save[tier] = b->save[tier];
@@ -132,10 +134,22 @@ static void oxi_shunt_pack_few(oxi_shunt_timing *t) {
     if (t->count > 0) (void)oxi_shunt_pack_time(t);
 }
 
+/* A plan with all copies compressed that may be, where the disk is too small for whole ones; the one at hand
+ * if that is of no use. */
+static oxi_shunt_plan *oxi_shunt_plan_pack_all(oxi_shunt_problem *p, oxi_shunt_plan *plan) {
+    for (int32_t i = 0; i < p->item_count; i++)
+        if (p->other[i].packs) oxi_shunt_pack_swap(&p->known[i], &p->other[i]);
+    oxi_shunt_plan *packed = oxi_shunt_plan_make(p);
+    bool better = packed && packed->over < plan->over;
+    oxi_shunt_plan_free(better ? plan : packed);
+    return better ? packed : plan;
+}
+
 /* A plan, or NULL: none fits, or there is no memory for one. No error is recorded. */
 static oxi_shunt_plan *oxi_shunt_plan_pack(oxi_shunt_problem *p) {
     oxi_shunt_plan *plan = oxi_shunt_plan_make(p);
     if (!plan || !p->other) return plan;
+    if (plan->over > 0) return oxi_shunt_plan_pack_all(p, plan);
     size_t all = (size_t)plan->instruction_count, items = (size_t)plan->item_count;
     oxi_shunt_timing t;
     memset(&t, 0, sizeof t);

@@ -39,7 +39,8 @@ typedef struct oxi_shunt_schedule {
     size_t finish_room; /* instructions of a lane, at most */
     oxi_shunt_ring ring[2];          /* from the disk, to it */
     int32_t read_slot, read_segment; /* the load whose read comes next: -1, it is none of the slot's yet */
-    uint64_t host_left;
+    uint64_t host_left, disk_used;
+    uint64_t *spilled; /* of items: bytes of the disk; NULL: that has no budget */
     uint64_t *kept; /* of segments: the place that is kept for it; UINT64_MAX: none. NULL: of none */
     uint64_t *below; /* by slot: where the places begin that are kept for who comes in it (reserve.c) */
     uint64_t limit;  /* where a place has to end */

@@ -67,9 +67,11 @@ static double oxi_shunt_tier_bound(const oxi_shunt_problem *p, const oxi_shunt_o
 
 /* ---- tries --------------------------------------------------------------------------------------------- */
 
-/* Of ways that take about as long the one is better whose moves leave computing more of the processors. */
+/* Of ways that take about as long the one is better whose moves leave computing more of the processors; worse
+ * than any that does not is one that takes more of the disk than there is. */
 static double oxi_shunt_costs(const oxi_shunt_plan *plan) {
-    return plan->simulated + plan->takes;
+    const double over = plan->over > 0 ? 1e3 + 1e-3 * (double)plan->over : 0;
+    return plan->simulated + plan->takes + over;
 }
 
 /* Whether there is a plan already, without what is tried now. */
@@ -546,6 +548,11 @@ static void oxi_shunt_shake(oxi_shunt_search *s, const oxi_shunt_gaps *gaps) {
     }
 }
 
+/* Whether the best way takes more of the disk than there is. */
+static bool oxi_shunt_is_short(const oxi_shunt_search *s) {
+    return s->found && s->best->over > 0;
+}
+
 static void oxi_shunt_refine(oxi_shunt_search *s) {
     enum { SUBSETS = 5 };
     bool better = s->found && s->order.access_count <= OXI_SHUNT_FEW;
@@ -566,7 +573,7 @@ static void oxi_shunt_refine(oxi_shunt_search *s) {
             if (s->rank_count <= OXI_SHUNT_VERY_FEW) oxi_shunt_refine_pins(s, &better);
             if (!better && very_few) oxi_shunt_refine_pairs(s, &gaps, &better);
         }
-        if (very_few && !(few_pins && whole)) oxi_shunt_shake(s, &gaps);
+        if ((very_few && !(few_pins && whole)) || oxi_shunt_is_short(s)) oxi_shunt_shake(s, &gaps);
     }
     oxi_shunt_gaps_close(s, &gaps);
 }
@@ -724,6 +731,11 @@ static bool oxi_shunt_plan_finish(oxi_shunt_search *s) {
     return true;
 }
 
+/* Where the best way takes more of the disk than there is, the alternative to another one is an error. */
+static void oxi_shunt_give_time(oxi_shunt_search *s) {
+    if (oxi_shunt_is_short(s)) s->end = oxi_shunt_spent(s->p) + 4 * s->p->time_most;
+}
+
 /* The best plan of an order. */
 static oxi_shunt_plan *oxi_shunt_plan_search(oxi_shunt_problem *p) {
     oxi_shunt_search s;
@@ -744,7 +756,9 @@ static oxi_shunt_plan *oxi_shunt_plan_search(oxi_shunt_problem *p) {
         oxi_shunt_try_all(&s);
         if (!s.found) oxi_shunt_try_least(&s);
         s.end = end;
+        oxi_shunt_give_time(&s);
         oxi_shunt_refine(&s);
+        oxi_shunt_give_time(&s);
         if (s.found && p->recompute != OX_RECOMPUTE_OFF && !oxi_shunt_is_over(&s)) {
             oxi_shunt_try_again(&s);
             oxi_shunt_refine(&s);
@@ -770,9 +784,9 @@ static oxi_shunt_plan *oxi_shunt_plan_make(oxi_shunt_problem *p) {
     oxi_shunt_plan *plan = oxi_shunt_plan_search(p), *other = NULL;
     const double left = most - oxi_shunt_spent(p);
     p->order = early;
-    p->fits = plan != NULL;
-    if (plan && p->time_most > left) p->time_most = left;
-    bool again = early && (!plan || (left > 0 && oxi_shunt_costs(plan) > plan->enough));
+    p->fits = plan && plan->over == 0;
+    if (p->fits && p->time_most > left) p->time_most = left;
+    bool again = early && (!p->fits || (left > 0 && oxi_shunt_costs(plan) > plan->enough));
     if (again) other = oxi_shunt_plan_search(p);
     p->order = NULL;
     p->fits = false;

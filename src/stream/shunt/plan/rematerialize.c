@@ -64,7 +64,8 @@ static int32_t oxi_shunt_repeats(const oxi_shunt_problem *p, const oxi_shunt_ord
         int32_t slot = oxi_shunt_maker(p, o, one->item, a);
         if (slot < 0) continue;
         double moves = oxi_shunt_repeat_moves(p, &p->known[one->item]), seconds = p->seconds[o->slot[slot]];
-        if (!oxi_shunt_repeat_pays(p, seconds, moves)) continue;
+        bool wants = best->over > 0 && p->recompute != OX_RECOMPUTE_CHEAP; /* bytes of the disk */
+        if (!wants && !oxi_shunt_repeat_pays(p, seconds, moves)) continue;
         out[count].node = o->slot[slot];
         out[count].before = one->first;
         out[count++].worth = moves / (seconds + 1e-12);

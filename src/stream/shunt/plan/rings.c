@@ -131,16 +131,13 @@ static uint64_t oxi_shunt_rings_want(const ox_shunt *s) {
 /* Copies on the host make room for rings. A disk that fails is found by whoever needs it. */
 static void oxi_shunt_rings_make_room(ox_shunt *s) {
     const uint64_t wants = s->compute->host ? 0 : oxi_shunt_rings_want(s);
-    oxi_error earlier;
-    earlier.status = OX_OK;
-    oxi_error_move(&earlier);
+    const oxi_error earlier = oxi_shunt_errors_begin();
     for (int32_t i = 0; i < s->table_count && s->desc.host_bytes - s->stats.host_bytes < wants; i++) {
         oxi_shunt_item *item = s->table[i];
         if (!item->host || item->small || item->packed != OX_COMPRESSION_NONE) continue;
         if (oxi_shunt_demote(s, item) != OX_OK) break;
     }
-    ox_error_clear();
-    oxi_error_put_back(&earlier);
+    oxi_shunt_errors_end(&earlier);
 }
 
 /* Rings between the disk and a device that has memory of its own, for what comes and for what is written.

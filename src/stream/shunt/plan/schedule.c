@@ -398,8 +398,10 @@ static bool oxi_shunt_emit_node(oxi_shunt_schedule *s, int32_t slot) {
             if (s->plan->segment[g].block > clock[lane]) clock[lane] = s->plan->segment[g].block;
         }
         if (s->p->known[i].small) continue;
-        if (s->p->touch[t].writes && s->tier[i] == 1) s->host_left += s->p->known[i].room;
-        if (s->p->touch[t].writes) s->tier[i] = 0;
+        if (!s->p->touch[t].writes) continue;
+        if (s->tier[i] == 1) s->host_left += s->p->known[i].room;
+        s->tier[i] = 0;
+        oxi_shunt_spill_set(s, i, 0);
     }
     oxi_shunt_instruction *in = oxi_shunt_emit(s, OXI_ACT_NODE, OXI_LANE_COMPUTE, clock, s->p->seconds[node]);
     if (!in) return false;
@@ -426,6 +428,7 @@ static bool oxi_shunt_emit_save(oxi_shunt_schedule *s, int32_t g, int32_t *clock
     in->ring_at = s->ring[1].entry[entry].at;
     s->ring[1].entry[entry].over = in->number + 1;
     s->tier[i] = 2;
+    oxi_shunt_spill_set(s, i, s->p->known[i].spill);
     s->saved[i][0] = OXI_LANE_DISK;
     s->saved[i][1] = in->number;
     oxi_shunt_leave_place(s, i, clock, free_at, now);
@@ -449,6 +452,7 @@ static bool oxi_shunt_emit_end(oxi_shunt_schedule *s, int32_t g) {
         oxi_shunt_instruction *in = oxi_shunt_emit_move(s, OXI_ACT_SAVE, lane, clock, g);
         if (!in) return false;
         if (host) s->host_left -= k->room;
+        if (!host) oxi_shunt_spill_set(s, one->item, k->spill);
         s->tier[one->item] = host ? 1 : 2;
         s->saved[one->item][0] = lane;
         s->saved[one->item][1] = in->number;
@@ -457,6 +461,7 @@ static bool oxi_shunt_emit_end(oxi_shunt_schedule *s, int32_t g) {
     } else {
         if (!oxi_shunt_change_add(s, one->item, false, one->dies, one->place)) return false;
         if (one->dies && s->tier[one->item] == 1) s->host_left += k->room;
+        if (one->dies) oxi_shunt_spill_set(s, one->item, 0);
     }
     oxi_shunt_leave_place(s, one->item, clock, free_at, now);
     return true;
@@ -506,6 +511,7 @@ static bool oxi_shunt_emit_slot(oxi_shunt_schedule *s, int32_t j) {
     if (!oxi_shunt_emit_deaths(s, j)) return false;
     for (int32_t g = s->ends[j]; g >= 0; g = s->plan->segment[g].next_end)
         if (!oxi_shunt_emit_end(s, g)) return false;
+    oxi_shunt_spill_note(s);
     oxi_shunt_read_ahead(s);
     s->plan->instruction[node].count = s->plan->change_count - s->plan->instruction[node].first;
     return true;
@@ -563,7 +569,7 @@ static bool oxi_shunt_schedule_open(oxi_shunt_schedule *s) {
     s->host_left = s->p->host_room;
     s->read_segment = -1;
     for (int k = 0; k < 2; k++) s->ring[k].bytes = s->p->ring[k];
-    return true;
+    return oxi_shunt_spill_open(s);
 }
 
 static void oxi_shunt_schedule_close(oxi_shunt_schedule *s) {
@@ -575,6 +581,7 @@ static void oxi_shunt_schedule_close(oxi_shunt_schedule *s) {
     oxi_shunt_unlist(s->segment_of, 2 * items, sizeof *s->segment_of);
     oxi_shunt_unlist(s->tier, items, 1);
     oxi_shunt_unlist(s->saved, items, sizeof *s->saved);
+    if (s->spilled) oxi_shunt_unlist(s->spilled, items, sizeof *s->spilled);
     for (int lane = 0; lane < OXI_LANES; lane++)
         oxi_free(s->finish[lane], s->finish_room * sizeof **s->finish);
     oxi_free(s->block, s->block_room * sizeof *s->block);
@@ -595,6 +602,7 @@ static bool oxi_shunt_schedule_run(const oxi_shunt_problem *p, const oxi_shunt_o
     memset(plan->lane_count, 0, sizeof plan->lane_count);
     plan->peak = plan->pinned_bytes = pinned_bytes;
     plan->simulated = plan->takes = 0;
+    plan->over = 0;
     plan->crowded = -1;
     memset(o->crowded, 0, (size_t)o->slot_count);
     bool fits = oxi_shunt_schedule_open(&s) && oxi_shunt_segments(&s);
