@@ -481,6 +481,36 @@ static void test_anew_of_file(void) {
     CHECK(remove(path) == 0);
 }
 
+/* All of one that is in parts, on a disk that fails before any of them: the old numbers, or the new ones. */
+static void test_anew_in_parts(void) {
+    enum { HALF = WIDE / 2 };
+    int errors = 0;
+    ox_shunt *shunt;
+    ox_shunt_desc desc = wide_desc();
+    desc.device_bytes = 65536; /* w is larger */
+    ox_tensor *w = of_ones(&desc, &shunt);
+    OX_SCOPE { /* some of it at once: it is cut */
+        ox_tensor *some = ox_ones(OX_SHAPE(HALF, WIDE), OX_F32);
+        CHECK_MSG(ox_copy_async_(ox_narrow(w, 0, 0, HALF), some) != NULL, "%s", ox_error_text());
+    }
+    for (int64_t every = 1; every < 24; every++) {
+        float before = number_of(w), wanted = before + 1;
+        set_fault(&now, FAULT_ERROR, every);
+        bool good = becomes(w, wanted);
+        set_fault(&now, 0, 0);
+        CHECK(good == (ox_error() == OX_OK));
+        ox_error_clear();
+        float read = number_of(w);
+        CHECK_MSG(read == (good ? wanted : before), "every %lld: %g in place of %g", (long long)every,
+                  (double)read, (double)(good ? wanted : before));
+        errors += !good;
+    }
+    CHECK_MSG(errors > 2, "%d errors", errors);
+    ox_release(w);
+    CHECK(ox_shunt_close(shunt) == OX_OK);
+    CHECK(files_in_folder() == 0);
+}
+
 int main(void) {
     const char *test = getenv("OX_TEST_TMP");
     snprintf(folder, sizeof folder, "%s/shunt-faults-%d",
@@ -503,6 +533,7 @@ int main(void) {
         test_anew_without_memory(way == 0);
     }
     test_anew_of_file();
+    test_anew_in_parts();
     CHECK(rmdir(folder) == 0);
     CHECK_MSG(ox_memory_get_stats().tensors == 0, "%lld tensors left",
               (long long)ox_memory_get_stats().tensors);

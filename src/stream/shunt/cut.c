@@ -71,6 +71,41 @@ static ox_status oxi_shunt_parts_move(ox_shunt *s, oxi_shunt_item *item, size_t 
     return status;
 }
 
+/* All of an item in parts anew: the old parts go when the new ones are there. Where there is no room beside
+ * them the old ones are written to, and all of it is lost if that fails. */
+static ox_status oxi_shunt_parts_replace(ox_shunt *s, oxi_shunt_item *item, const char *data) {
+    const bool clean = ox_error() == OX_OK;
+    const int32_t count = item->part_count;
+    oxi_shunt_item **part = (oxi_shunt_item **)oxi_calloc((size_t)count, sizeof *part);
+    ox_status status = part ? OX_OK : OX_ERR_NOMEM;
+    bool room = true;
+    size_t at = 0;
+    for (int32_t k = 0; k < count && status == OX_OK; k++) {
+        const oxi_shunt_item *old = item->part[k];
+        part[k] = oxi_shunt_item_new(s, old->bytes, 0);
+        if (!part[k]) status = OX_ERR_NOMEM;
+        if (status != OX_OK) break;
+        part[k]->all_f32 = old->all_f32;
+        part[k]->kind = old->kind;
+        part[k]->columns = old->columns;
+        status = oxi_shunt_item_write(s, part[k], 0, data + at, old->bytes);
+        room = status == OX_OK || part[k]->disk;
+        at += old->bytes;
+    }
+    if (status == OX_OK) {
+        oxi_shunt_parts_drop(s, item);
+        item->part = part;
+        item->part_count = count;
+        return OX_OK;
+    }
+    oxi_shunt_part_list_free(s, part, count);
+    if (room) return status;
+    if (clean) ox_error_clear();
+    status = oxi_shunt_parts_move(s, item, 0, NULL, data, item->bytes);
+    for (int32_t k = 0; k < count && status != OX_OK; k++) item->part[k]->failed = true;
+    return status;
+}
+
 /* Bytes [offset, ..) of an item as a part; those of files stay there. */
 static oxi_shunt_item *oxi_shunt_part_new(ox_shunt *s, oxi_shunt_item *item, size_t offset, size_t bytes) {
     bool stays = item->file && item->disk_valid && !item->part;

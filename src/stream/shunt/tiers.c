@@ -447,6 +447,7 @@ static ox_status oxi_shunt_move_end(ox_shunt *s, oxi_shunt_item *item, oxi_shunt
 static ox_status oxi_shunt_bring(ox_shunt *s, oxi_shunt_item *item, bool loads);
 static ox_status oxi_shunt_parts_move(ox_shunt *s, oxi_shunt_item *item, size_t offset, void *out,
                                       const void *data, size_t bytes);
+static ox_status oxi_shunt_parts_replace(ox_shunt *s, oxi_shunt_item *item, const char *data);
 static ox_status oxi_shunt_parts_even(ox_shunt *s, oxi_shunt_item *item);
 static bool oxi_shunt_is_oversized(const ox_shunt *s, const oxi_shunt_item *item);
 
@@ -531,6 +532,7 @@ static ox_status oxi_shunt_item_write(ox_shunt *s, oxi_shunt_item *item, size_t 
         ox_status cut = oxi_shunt_parts_even(s, item);
         if (cut != OX_OK) return cut;
     }
+    if (item->part && whole) return oxi_shunt_parts_replace(s, item, (const char *)data);
     if (item->part) return oxi_shunt_parts_move(s, item, offset, NULL, data, bytes);
     if (whole && oxi_shunt_is_planned(s) && !item->storage && !item->small)
         return oxi_shunt_replace(s, item, data);

@@ -660,9 +660,10 @@ static ox_status oxi_shunt_fit_disk(ox_shunt *s, oxi_shunt_plan **plan, const ui
         status = oxi_shunt_disk_wants(s, other, &wants);
         if (status != OX_OK || wants <= s->desc.disk_bytes) return status;
     }
+    if (wants > least) wants = least;
     return oxi_fail(OX_ERR_NOMEM,
-                    "%s: a step of %lld calls wants %llu bytes of the disk at once, a budget of %llu", s->name,
-                    (long long)s->node_count, (unsigned long long)(wants < least ? wants : least),
+                    "%s: a step of %lld calls wants %llu bytes of the disk at once, a budget of %llu",
+                    s->name, (long long)s->node_count, (unsigned long long)wants,
                     (unsigned long long)s->desc.disk_bytes);
 }
 

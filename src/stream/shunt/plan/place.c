@@ -16,6 +16,9 @@ static const int oxi_shunt_packings[OXI_PACKINGS] = {
     0, OXI_PACK_TIGHT, OXI_PACK_RING, OXI_PACK_RING | OXI_PACK_TIGHT, OXI_PACK_APART, OXI_PACK_LONG,
     OXI_PACK_NEXT, OXI_PACK_TURNS};
 
+/* One item that takes more than one of so many parts of memory is large. */
+enum { OXI_SHUNT_LARGE = 16 };
+
 typedef struct oxi_shunt_choice {
     double pinned_part, capacity_part, dirty_weight;
     int packing, spread; /* spread: which of the orders of items to pin */
@@ -62,13 +65,12 @@ static uint32_t oxi_shunt_reversed(uint32_t bits) {
  * that whatever part of it is pinned lies evenly over the step, and the disk has work all the time. What is
  * so large that the rest would wait for it to leave its place comes first. */
 static void oxi_shunt_rank_spread(const oxi_shunt_problem *p, oxi_shunt_rank *rank, int32_t count) {
-    enum { LARGE = 16 };
     for (int32_t r = 0, end; r < count; r = end) {
         for (end = r + 1; end < count && rank[end].worth > 0.8 * rank[r].worth;) end++;
         for (int32_t q = r; q < end; q++) rank[q].worth = rank[r].worth;
         qsort(rank + r, (size_t)(end - r), sizeof *rank, oxi_shunt_rank_compare); /* by first use */
         for (int32_t q = r; q < end; q++) {
-            bool large = p->known[rank[q].item].room > p->capacity / LARGE;
+            bool large = p->known[rank[q].item].room > p->capacity / OXI_SHUNT_LARGE;
             rank[q].first = large ? -1 : (int32_t)(oxi_shunt_reversed((uint32_t)(q - r)) >> 1);
         }
         qsort(rank + r, (size_t)(end - r), sizeof *rank, oxi_shunt_rank_compare);
@@ -292,7 +294,6 @@ static bool oxi_shunt_place(const oxi_shunt_problem *p, const oxi_shunt_order *o
  * allow, large ones before small ones. */
 static bool oxi_shunt_place_near(const oxi_shunt_problem *p, const oxi_shunt_order *o, int32_t far,
                                  uint8_t *keep) {
-    enum { LARGE = 16 };
     uint64_t *used = (uint64_t *)oxi_shunt_list((size_t)o->slot_count, sizeof *used);
     if (!used) return false;
     memset(keep, 0, (size_t)o->access_count);
@@ -302,7 +303,8 @@ static bool oxi_shunt_place_near(const oxi_shunt_problem *p, const oxi_shunt_ord
     for (int small = 0; small < 2; small++)
         for (int32_t i = 0; i < p->item_count; i++) {
             const uint64_t room = p->known[i].room;
-            if (oxi_shunt_is_apart(&p->known[i]) || (room <= p->capacity / LARGE) != (small == 1)) continue;
+            const bool is_small = room <= p->capacity / OXI_SHUNT_LARGE;
+            if (oxi_shunt_is_apart(&p->known[i]) || is_small != (small == 1)) continue;
             for (int32_t a = o->first[i]; a + 1 < o->first[i + 1]; a++) {
                 int32_t from = o->at[a] + 1, to = o->at[a + 1];
                 bool fits = to - from < far;

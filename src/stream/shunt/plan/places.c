@@ -263,8 +263,7 @@ static bool oxi_shunt_fit_alone(const oxi_shunt_schedule *s, int bin, bool end, 
 
 /* Whether the next place, an item's, is at the end of memory. */
 static bool oxi_shunt_takes_end(const oxi_shunt_schedule *s, const oxi_shunt_segment *g) {
-    enum { LARGE = 16 };
-    bool large = s->p->known[g->item].room > (s->p->capacity - s->plan->pinned_bytes) / LARGE;
+    bool large = s->p->known[g->item].room > (s->p->capacity - s->plan->pinned_bytes) / OXI_SHUNT_LARGE;
     int packing = s->packing, slots = g->last - g->first;
     int side = packing >> (OXI_PACK_SIDES_AT + s->taken % OXI_PACK_SIDES_MOST) & 1;
     return (packing & OXI_PACK_APART && large) || (packing & OXI_PACK_LONG && slots > 1) ||

@@ -19,13 +19,12 @@ static int oxi_shunt_large_compare(const void *a, const void *b) {
 
 /* Segments of large items, the largest first; how many; 0: there are too many. */
 static int32_t oxi_shunt_large_list(const oxi_shunt_schedule *s, oxi_shunt_large *list) {
-    enum { LARGE = 16 };
     const uint64_t all = s->p->capacity - s->plan->pinned_bytes;
     int32_t count = 0;
     for (int32_t g = 0; g < s->plan->segment_count; g++) {
         const oxi_shunt_segment *one = &s->plan->segment[g];
         uint64_t room = s->p->known[one->item].room;
-        if (room <= all / LARGE) continue;
+        if (room <= all / OXI_SHUNT_LARGE) continue;
         if (count == OXI_SHUNT_LARGE_MOST) return 0;
         const oxi_shunt_large large = {room, 0, g, one->from, one->stays ? s->o->slot_count : one->last};
         list[count++] = large;
