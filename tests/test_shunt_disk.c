@@ -232,7 +232,7 @@ static void run_seed(uint64_t seed, totals *t) {
 }
 
 int main(int count, char **words) {
-    long seeds = count > 1 ? atol(words[1]) : 150;
+    long seeds = count > 1 ? atol(words[1]) : 80;
     uint64_t first = count > 2 ? strtoull(words[2], NULL, 10) : 1;
     totals t;
     memset(&t, 0, sizeof t);
