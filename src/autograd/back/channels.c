@@ -50,20 +50,19 @@ static oxi_channels_task oxi_channels_task_of(const oxi_channels_back *r, int64_
 /* sum[0] += sum of g (x - mean), sum[1] += sum of g, of n numbers. */
 static void oxi_channel_sum(const oxi_channels_back *r, int64_t n, const float *g, const float *x, float mean,
                             double *sum) {
-    oxi_norm_row nothing, row;
+    oxi_norm_row row;
     for (int64_t i = 0; n < OXI_CHANNEL_SHORT && i < n; i++) {
         sum[0] += (double)g[i] * (double)(x[i] - mean);
         sum[1] += (double)g[i];
     }
     if (n < OXI_CHANNEL_SHORT) return;
-    memset(&nothing, 0, sizeof nothing);
     memset(&row, 0, sizeof row);
     row.n = n;
     row.g = g;
     row.x = x;
     row.centered = true;
     row.about = mean;
-    r->own->norm_write(&nothing, &row);
+    r->own->norm_measure(&row);
     sum[0] += row.along;
     sum[1] += row.total;
 }

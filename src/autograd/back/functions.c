@@ -13,20 +13,6 @@ typedef struct oxi_function_job {
     bool narrow, streams;
 } oxi_function_job;
 
-/* Numbers [first, first + n) of a tensor. */
-static char *oxi_numbers_at(const ox_tensor *t, int64_t first) {
-    return oxi_ptr(t) + oxi_signed_bytes(t->dtype, first);
-}
-
-/* The same as floats: where they are, or in room. */
-static const float *oxi_floats_of(const oxi_kernels *k, const ox_tensor *t, int64_t first, int64_t n,
-                                  float *room) {
-    const char *at = oxi_numbers_at(t, first);
-    if (t->dtype == OX_F32) return (const float *)(const void *)at;
-    k->load[t->dtype][OXI_LANE_F32](n, at, 1, room);
-    return room;
-}
-
 static void oxi_function_back_tile(const oxi_function_job *f, int64_t first, int64_t n) {
     OXI_ALIGNED float g[OXI_FUNCTION_BACK_TILE], x[OXI_FUNCTION_BACK_TILE];
     f->k->load[f->g->dtype][OXI_LANE_F32](n, oxi_numbers_at(f->g, first), 1, g);

@@ -32,6 +32,10 @@ typedef struct oxi_cell_row {
     float least; /* of an rnn: -1 for tanh, 0 for relu */
 } oxi_cell_row;
 
+enum { OXI_BACK_ROW_MOST = 1 << 16, OXI_PAGE_FLOATS = 1024 };
+
+typedef struct oxi_rows_back oxi_rows_back;
+
 typedef struct oxi_back_kernels {
     int picks, degree; /* of the table that gelu takes, for either formula; step: between its intervals */
     float step;
@@ -42,10 +46,11 @@ typedef struct oxi_back_kernels {
     float (*softmax_next)(int64_t n, const float *g, const float *y, float along, float *out,
                           const float *next_g, const float *next_y);
     void (*log_softmax)(int64_t n, const float *g, const float *y, float along, float *out, bool streams);
-    void (*norm_sums)(oxi_norm_row *r);
-    /* scale (h - total - along y), which are means here; adds g y and g to the sums. Meanwhile next, or NULL,
-     * is measured */
-    void (*norm_write)(const oxi_norm_row *r, oxi_norm_row *next);
+    /* adds to what a row sums up, which has no weight */
+    void (*norm_measure)(oxi_norm_row *r);
+    /* rows [first, end) of a norm; room: of g and x of two rows and a result, for those that are converted;
+     * sums [2][step]: NULL, or of weight and bias */
+    void (*norm_rows)(const oxi_rows_back *r, int64_t first, int64_t end, float *room, float *sums);
     void (*channel)(int64_t n, const float *g, const float *x, const oxi_channel_numbers *c, float *out,
                     bool streams);
     void (*lstm)(const oxi_cell_row *r);
@@ -56,6 +61,77 @@ typedef struct oxi_back_kernels {
     void (*rnn_back)(const oxi_cell_row *r);
 } oxi_back_kernels;
 
+/* g, y: rows of n numbers, y softmax's result. */
+typedef void (*oxi_row_back)(const oxi_rows_back *r, const float *g, const float *y, float *out);
+
+struct oxi_rows_back {
+    const oxi_call *call;
+    const oxi_kernels *k;
+    const oxi_back_kernels *own;
+    oxi_row_back row; /* of softmax; NULL: a norm */
+    int64_t n, rows, tasks, each; /* each: rows of a task */
+    bool goes_on; /* sums go on from what the part before has left in the results */
+    double eps, share;   /* share: 1 / n */
+    const float *in[2];  /* operands of floats of 32 bits, or NULL */
+    const float *weight; /* NULL, or n numbers */
+    bool streams, narrow; /* narrow: results are no floats of 32 bits */
+    float *sums, *scratch; /* sums [tasks][2][step]; of a lane: g, x, the next ones, a row of results */
+    int64_t lane_numbers, step;
+};
+
+/* Numbers [first, first + n) of a tensor. */
+static char *oxi_numbers_at(const ox_tensor *t, int64_t first) {
+    return oxi_ptr(t) + oxi_signed_bytes(t->dtype, first);
+}
+
+/* The same as floats: where they are, or in room. */
+static const float *oxi_floats_of(const oxi_kernels *k, const ox_tensor *t, int64_t first, int64_t n,
+                                  float *room) {
+    const char *at = oxi_numbers_at(t, first);
+    if (t->dtype == OX_F32) return (const float *)(const void *)at;
+    k->load[t->dtype][OXI_LANE_F32](n, at, 1, room);
+    return room;
+}
+
+/* Row i of an operand as floats: where they are, or in room. */
+OXI_SMALL const float *oxi_back_read(const oxi_rows_back *r, int operand, int64_t i, float *room) {
+    if (r->in[operand]) return r->in[operand] + i * r->n;
+    return oxi_floats_of(r->k, r->call->in[operand], i * r->n, r->n, room);
+}
+
+/* Lines in which a row ends and the next one begins are put together here, for half a line past the caches
+ * takes as long as many whole ones. Each is written when its room is needed again: by then its parts have
+ * left the processor, which would wait for them. */
+typedef struct oxi_norm_lines {
+    float line[4][OXI_LINE / sizeof(float)];
+    float *to[4]; /* where they belong; NULL: nothing yet */
+    int at;
+} oxi_norm_lines;
+
+/* Of a row that f32 is too narrow for, or whose `about` is off. */
+static OXI_NOINLINE void oxi_norm_moments(const oxi_rows_back *r, const oxi_norm_row *row, double *mean,
+                                          double *squares) {
+    double a = 0, b = 0;
+    oxi_partial p = oxi_partial_of(&a, &b);
+    (row->centered ? oxi_moments_row : oxi_squares_row)(r->k, &p, r->n, row->x, 0);
+    *mean = row->centered ? a : 0;
+    *squares = row->centered ? b : a;
+}
+
+/* A load waits for a store that is still on its way to an address of the same low 12 bits. Where numbers of
+ * the row to measure, at `from`, lie less than OXI_NORM_NEAR behind those that are written meanwhile, they
+ * are measured first. */
+enum { OXI_NORM_NEAR = 192 };
+OXI_SMALL int64_t oxi_norm_lag(const float *from, const float *out) {
+    int64_t behind = (int64_t)(((uintptr_t)out - (uintptr_t)from) / sizeof(float) % 1024);
+    return behind < OXI_NORM_NEAR ? oxi_round_up(behind, 32) : 0;
+}
+
+#if defined(__GNUC__) && !defined(__clang__)
+#define OXI_AS_WRITTEN _Pragma("GCC optimize(\"fp-contract=off\", \"no-schedule-insns2\", \"no-ivopts\")")
+#else
+#define OXI_AS_WRITTEN
+#endif
 #include "cpu/simd/vocabulary.inc"
 OXI_STRAIGHT_BEGIN
 #undef OXI_TIER
@@ -91,6 +167,7 @@ OXI_STRAIGHT_BEGIN
 #endif
 OXI_STRAIGHT_END
 #include "cpu/simd/vocabulary_end.inc"
+#undef OXI_AS_WRITTEN
 
 static const oxi_back_kernels *oxi_back_kernels_in_use(void) {
     static const struct {

@@ -194,7 +194,7 @@ static bool oxi_squares_fit(double squares) {
 }
 
 /* A number amid those of a row: the mean of sixteen in four places. */
-static float oxi_row_about(int64_t n, const float *x) {
+OXI_SMALL float oxi_row_about(int64_t n, const float *x) {
     float sum[4];
     if (n < 16) return x[0];
     for (int i = 0; i < 4; i++) {

@@ -183,8 +183,9 @@ static void oxi_row_past_close(const oxi_kernels *k, oxi_row_past *past) {
 }
 
 /* Numbers of a row of n that lie before its first whole line. */
-static int64_t oxi_row_past_head(const void *out, int64_t n) {
-    return oxi_min_i64(n, (int64_t)((0 - (uintptr_t)out) % OXI_LINE / sizeof(float)));
+OXI_SMALL int64_t oxi_row_past_head(const void *out, int64_t n) {
+    int64_t head = (int64_t)((0 - (uintptr_t)out) % OXI_LINE / sizeof(float));
+    return n < head ? n : head;
 }
 
 /* Elements [first, first + n) of a piece of floats. */
