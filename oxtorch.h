@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x8326ba15
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x929a1d16
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -11155,7 +11155,7 @@ if(isfinite(sum))
 else
 oxi_number_sum_row_f32(k,p,n,elements,position);}
 static bool oxi_squares_fit(double squares){return squares>1e-25&&squares<1e38;}
-static float oxi_row_about(int64_t n,const float*x){float sum[4];if(n<16)return x[0];
+OXI_SMALL float oxi_row_about(int64_t n,const float*x){float sum[4];if(n<16)return x[0];
 for(int i=0;i<4;i++){const float*place=x+i*(n/4);
 sum[i]=(place[0]+place[1])+(place[2]+place[3]);}
 return((sum[0]+sum[1])+(sum[2]+sum[3]))*0.0625f;}
@@ -13902,7 +13902,8 @@ oxi_row_past_leave(k,past);past->to=out-at*each;past->begin=at;}
 past->end=at+n;return past->line[past->at]+at;}
 static void oxi_row_past_close(const oxi_kernels*k,oxi_row_past*past){
 if(past->end==OXI_LINE/(int64_t)sizeof(float))oxi_row_past_leave(k,past);}
-static int64_t oxi_row_past_head(const void*out,int64_t n){return oxi_min_i64(n,(int64_t)((0 -(uintptr_t)out)%OXI_LINE/sizeof(float)));}
+OXI_SMALL int64_t oxi_row_past_head(const void*out,int64_t n){int64_t head=(int64_t)((0 -(uintptr_t)out)%OXI_LINE/sizeof(float));
+return n<head?n:head;}
 static oxi_row_piece oxi_row_piece_part(const oxi_row_piece*p,int64_t first,int64_t n){oxi_row_piece part=*p;part.n=n;
 part.x=(const float*)p->x+first;part.weight=p->weight?(const float*)p->weight+first:NULL;
 part.bias=p->bias?(const float*)p->bias+first:NULL;part.out=(float*)p->out+first;return part;}
@@ -18388,7 +18389,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x8326ba15
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x929a1d16
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 #if defined(OXI_X86) && VF > 1

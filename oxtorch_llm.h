@@ -63,7 +63,7 @@
  * WHAT IT READS
  *     GGUF files, Hugging Face folders as they are (config.json, safetensors, tokenizer.json), llama2.c's
  *     .bin;
- *     140 architectures (src/llm/model/families.def): LLaMA, Mistral, Mixtral, Phi, Gemma, Qwen,
+ *     157 architectures (src/llm/model/families.def): LLaMA, Mistral, Mixtral, Phi, Gemma, Qwen,
  *     DeepSeek, GPT-OSS, GPT-2, GPT-NeoX, BLOOM, Falcon, MPT, StarCoder, StableLM, OLMo, Granite, Command-R,
  *     GLM, EXAONE, Nemotron, MiniCPM, LLaMA 4, Mamba, RWKV 6 and 7 and others; BERT and its kin as encoders;
  *     T5, an encoder and a decoder (ox_llm_encode). Every float and block weight type that oxtorch.h reads.
@@ -164,17 +164,29 @@ typedef struct ox_tokenizer_decode_desc {
 OX_API size_t ox_tokenizer_decode_with(const ox_tokenizer *tokenizer, const int32_t *tokens, int64_t count,
                                        const ox_tokenizer_decode_desc *desc, char *out, size_t room);
 
-/* Decodes ids one after the other, never a part of a character. Zeroed at the start of a text. */
+/* Decodes ids one after the other: all that ox_token_stream_push and ox_token_stream_end give is together
+ * what ox_tokenizer_decode gives of all ids, and no part ends within a character. What a later id may still
+ * change is held back: the start of a character, a run of byte tokens, of which one that is no UTF-8 makes
+ * U+FFFD of all, spaces that are taken off the end, and all of a text where decoders look at the whole of
+ * it. Zeroed at the start of a text. */
 typedef struct ox_token_stream {
     int64_t count; /* ids so far */
     int32_t previous;
     uint8_t pending_count; /* bytes of a character that is not whole yet */
     char pending[4];
+    int32_t *held; /* [held_count] ids that are no text yet; released by ox_token_stream_end */
+    int64_t held_count, held_room;
+    int64_t shown;             /* ids whose text was decoded */
+    int64_t leading, trailing; /* of what is taken off both ends: gone so far, held back */
 } ox_token_stream;
-/* The whole characters that `token` completes, into `out` with a final 0. Returns their length; if it is not
- * below `room` (the longest piece and 4 bytes are enough), nothing was done. -1 on error. */
+/* The text that `token` makes certain, into `out` with a final 0. Returns its length; if it is not below
+ * `room`, nothing was done (three bytes for each byte token of a run, else the longest piece and 4 bytes, are
+ * enough). -1 on error. */
 OX_API int64_t ox_token_stream_push(ox_token_stream *stream, const ox_tokenizer *tokenizer, int32_t token,
                                     char *out, size_t room);
+/* The rest of the text, as above, and the stream as zeroed. Without a tokenizer the rest is dropped. */
+OX_API int64_t ox_token_stream_end(ox_token_stream *stream, const ox_tokenizer *tokenizer, char *out,
+                                   size_t room);
 
 /* The numbers are those of GGUF's tokenizer.ggml.token_type. */
 typedef enum ox_token_type {
@@ -7526,24 +7538,108 @@ if(room)out[length<room?length:room-1]=0;
 return length;}
 OX_API size_t ox_tokenizer_decode(const ox_tokenizer*tokenizer,const int32_t*tokens,int64_t count,char*out,size_t room){
 return ox_tokenizer_decode_with(tokenizer,tokens,count,NULL,out,room);}
-static size_t oxi_whole_characters(const char*text,size_t length){for(size_t back=1;back<=3&&back<=length;back++){
-const unsigned char lead=(unsigned char)text[length-back];if((lead&0xC0)==0x80)continue;
-const size_t full=lead<0xC2||lead>0xF4?1:lead<0xE0?2:lead<0xF0?3:4;return full>back?length-back:length;}
-return length;}
+/* >>llm/tokenizer/stream.c */
+typedef struct oxi_token_stream_way{bool pieces;bool lossy;bool holds_all;bool holds_last;size_t bytes_at;const oxi_pipe_step*strip;
+size_t steps;}oxi_token_stream_way;static oxi_token_stream_way oxi_token_stream_way_of(const ox_tokenizer*t){oxi_token_stream_way way;
+bool fused=false;memset(&way,0,sizeof way);way.steps=way.bytes_at=t->decoders.count;way.pieces=!t->from_json;
+for(size_t i=0;i<t->decoders.count&&t->from_json;i++){const oxi_pipe_step*step=&t->decoders.list[i];
+const oxi_decode_row decode=step->row->decode;if(fused&&decode==oxi_decode_strip&&i+1==t->decoders.count){way.strip=step;
+way.steps=i;}else if(decode==oxi_decode_fuse){fused=true;}else if(fused||decode==oxi_decode_ctc){way.holds_all=true;
+}else if(decode==oxi_decode_byte_fallback){if(way.bytes_at<t->decoders.count)way.holds_all=true;
+way.bytes_at=i;}else if(decode==oxi_decode_byte_level){way.lossy=fused=true;
+way.pieces=t->decoders.count==1;}else if(decode==oxi_decode_bpe){way.holds_last=true;}}
+if(way.bytes_at<t->decoders.count&&(way.lossy||way.holds_last))way.holds_all=true;
+if(way.holds_all){way.steps=t->decoders.count;
+way.lossy=false;way.strip=NULL;}
+return way;}
+static ox_status oxi_token_stream_run(const ox_tokenizer*t,oxi_decode_list*list,size_t steps,bool first,bool last){
+ox_status status=OX_OK;list->growth=oxi_growth_of(list->bytes[0].length);list->first=first;
+if(t->decoders.count==0&&!t->decodes_whole)status=oxi_decode_join(list);
+for(size_t i=0;i<steps&&!status;i++){const oxi_pipe_step*step=&t->decoders.list[i];
+const bool strips=step->row->decode==oxi_decode_strip;list->first=first||strips;list->last=last||strips;
+status=step->row->decode(step,list);}
+return status;}
+static ox_status oxi_token_stream_is_byte(const ox_tokenizer*t,const oxi_token_stream_way*way,int32_t id,bool first,bool*is_byte){
+oxi_decode_list list;*is_byte=false;if(way->bytes_at==t->decoders.count)return OX_OK;
+memset(&list,0,sizeof list);ox_status status=oxi_decode_start(&list);if(!status)status=oxi_decode_add(t,&list,id);
+if(!status)status=oxi_token_stream_run(t,&list,way->bytes_at,first,false);
+if(!status&&list.tokens.count){size_t length;
+const char*text=oxi_decode_text(&list,0,&length);*is_byte=oxi_byte_of_text(text,length)>=0;}
+oxi_decode_list_free(&list);return status;}
+static ox_status oxi_token_stream_decode(const ox_tokenizer*t,const oxi_token_stream_way*way,
+const ox_token_stream*stream,size_t count,bool last,oxi_decode_list*list){ox_status status=oxi_decode_start(list);
+for(size_t i=0;i<count&&!status;i++)status=oxi_decode_add(t,list,stream->held[i]);
+list->lossy=!way->lossy;if(!status)status=oxi_token_stream_run(t,list,way->steps,stream->shown==0,last);
+return status?status:oxi_decode_fuse(NULL,list);}
+static ox_status oxi_token_stream_hold(const ox_tokenizer*t,const oxi_token_stream_way*way,
+ox_token_stream*stream,int32_t token,size_t*ready){const size_t count=(size_t)stream->held_count;
+size_t room=(size_t)stream->held_room;bool is_byte;
+ox_status status=oxi_token_stream_is_byte(t,way,token,stream->shown==0&&count==0,&is_byte);if(status)return status;
+int32_t*held=(int32_t*)oxi_grow(stream->held,&room,count+1,sizeof*held,false);if(!held)return OX_ERR_NOMEM;
+stream->held=held;stream->held_room=(int64_t)room;held[count]=token;*ready=way->holds_all||is_byte?0:way->holds_last?count:count+1;
+return OX_OK;}
+typedef struct oxi_token_stream_out{char*out;size_t room,length;}oxi_token_stream_out;
+static void oxi_token_stream_put(const oxi_token_stream_way*way,ox_token_stream*stream,const char*text,
+size_t length,bool last,oxi_token_stream_out*out){const oxi_pipe_step*strip=way->strip;
+const size_t n=strip?strip->find_length:0;for(size_t at=0;at<length;){
+const bool same=n>0&&length-at>=n&&memcmp(text+at,strip->find,n)==0;if(same&&stream->leading>=0&&stream->leading<strip->start){
+stream->leading++;at+=n;continue;}
+stream->leading=-1;if(same&&stream->trailing<strip->stop){stream->trailing++;
+at+=n;continue;}
+for(;!same&&stream->trailing>0;stream->trailing--,out->length+=n)
+oxi_copy_text_out(out->out,out->room,out->length,strip->find,n);
+const size_t used=same?n:oxi_utf8_length((const unsigned char*)text+at,length-at);
+oxi_copy_text_out(out->out,out->room,out->length,text+at,used?used:1);out->length+=used?used:1;at+=used?used:1;}
+if(last)stream->trailing=0;}
+static size_t oxi_lead_length(unsigned char lead){if(lead<0xC2||lead>0xF4)return 1;
+return lead<0xE0?2:lead<0xF0?3:4;}
+static void oxi_token_stream_put_bytes(const oxi_token_stream_way*way,ox_token_stream*stream,const char*bytes,size_t length,bool last,
+oxi_token_stream_out*out){unsigned char part[4];
+size_t count=stream->pending_count&3;memcpy(part,stream->pending,sizeof part);for(size_t at=0;at<length||count>0;){
+while(count<sizeof part&&at<length)part[count++]=(unsigned char)bytes[at++];
+size_t used=oxi_utf8_length(part,count);const bool whole=used>0;if(!whole){const size_t full=oxi_lead_length(part[0]);
+used=oxi_utf8_broken_length(part,count);if(used==count&&count<full&&!last)break;}
+if(whole||!way->lossy)
+oxi_token_stream_put(way,stream,(const char*)part,used,false,out);
+else
+oxi_token_stream_put(way,stream,"\xef\xbf\xbd",3,false,out);
+count-=used;memmove(part,part+used,count);}
+stream->pending_count=(uint8_t)count;memcpy(stream->pending,part,sizeof part);if(last)oxi_token_stream_put(way,stream,"",0,true,out);}
+static ox_status oxi_token_stream_release(const ox_tokenizer*t,const oxi_token_stream_way*way,
+ox_token_stream*next,size_t ready,bool last,oxi_token_stream_out*out){oxi_decode_list list;
+ox_status status=OX_OK;const char*text="";size_t length=0;memset(&list,0,sizeof list);if(ready>0){
+status=oxi_token_stream_decode(t,way,next,ready,last,&list);const oxi_buffer*made=&list.bytes[list.turn^1];if(!status&&made->bytes){
+text=made->bytes;length=made->length;}
+next->shown+=(int64_t)ready;}
+if(!status)oxi_token_stream_put_bytes(way,next,text,length,last,out);
+oxi_decode_list_free(&list);return status;}
+static int64_t oxi_token_stream_finish(ox_token_stream*stream,const ox_token_stream*next,size_t ready,const oxi_token_stream_out*out){
+if(out->length>0&&out->length>=out->room)return(int64_t)out->length;
+if(out->room)out->out[out->length]=0;
+int32_t*held=stream->held;const int64_t room=stream->held_room,left=next->held_count-(int64_t)ready;
+if(ready>0&&left>0)memmove(held,held+ready,(size_t)left*sizeof*held);
+*stream=*next;stream->held=held;stream->held_room=room;stream->held_count=left;return(int64_t)out->length;}
 OX_API int64_t ox_token_stream_push(ox_token_stream*stream,const ox_tokenizer*tokenizer,int32_t token,char*out,size_t room){
 if(!stream||!tokenizer){(void)oxi_fail_missing(stream?"tokenizer: the tokenizer":"tokenizer: the stream");
 return-1;}
+const oxi_token_stream_way way=oxi_token_stream_way_of(tokenizer);
+const bool visible=oxi_tokenizer_has(tokenizer,token)&&!oxi_is_hidden(tokenizer,token);oxi_token_stream_out to={out,room,0};
+ox_token_stream next=*stream;size_t ready=0;if(way.pieces){
 const ox_string piece=ox_tokenizer_piece(tokenizer,stream->count?stream->previous:-1,token);
-const size_t pending=stream->pending_count&3,total=pending+(size_t)piece.length;char tail[8];size_t kept=0;
-for(size_t i=total>4?total-4:0;i<total;i++)
-tail[kept++]=i<pending?stream->pending[i]:piece.data[i-pending];
-const size_t whole=total-(kept-oxi_whole_characters(tail,kept));if(whole+1>room&&whole>0)return(int64_t)whole;
-for(size_t i=0;i<whole;i++)out[i]=i<pending?stream->pending[i]:piece.data[i-pending];
-if(room)out[whole]=0;
-stream->pending_count=(uint8_t)(total-whole);for(size_t i=0;i<total-whole;i++)stream->pending[i]=tail[kept-(total-whole)+i];
-const bool hidden=tokenizer->from_json&&oxi_tokenizer_has(tokenizer,token)&&oxi_is_hidden(tokenizer,token);
-if(!hidden||!stream->count)stream->previous=hidden?-1:token;
-stream->count++;return(int64_t)whole;}
+oxi_token_stream_put_bytes(&way,&next,piece.data,(size_t)piece.length,false,&to);next.previous=token;}else if(visible){
+ox_status status=oxi_token_stream_hold(tokenizer,&way,stream,token,&ready);next.held=stream->held;next.held_count++;
+if(!status&&ready)status=oxi_token_stream_release(tokenizer,&way,&next,ready,false,&to);
+if(status)return-1;}
+next.count++;return oxi_token_stream_finish(stream,&next,ready,&to);}
+OX_API int64_t ox_token_stream_end(ox_token_stream*stream,const ox_tokenizer*tokenizer,char*out,size_t room){
+oxi_token_stream_out to={out,room,0};if(!stream){(void)oxi_fail_missing("tokenizer: the stream");
+return-1;}
+if(tokenizer){const oxi_token_stream_way way=oxi_token_stream_way_of(tokenizer);
+ox_token_stream next=*stream;const size_t held=(size_t)stream->held_count;
+if(oxi_token_stream_release(tokenizer,&way,&next,held,true,&to))return-1;
+if(oxi_token_stream_finish(stream,&next,held,&to)>0&&to.length>=room)
+return(int64_t)to.length;}else if(room){out[0]=0;}
+oxi_free(stream->held,(size_t)stream->held_room*sizeof*stream->held);memset(stream,0,sizeof*stream);return(int64_t)to.length;}
 /* >>llm/tokenizer/facts.h */
 #ifndef OX_LLM_TOKENIZER_FACTS_H
 #define OX_LLM_TOKENIZER_FACTS_H
@@ -7748,6 +7844,7 @@ X("olmo2","olmo2","base post",NONE,0)\
 X("olmo3","olmo2","base post",NONE,4)\
 X("olmoe","olmoe","base pre experts",NONE,0)\
 X("granite","granite","base pre",PAIRS,0)\
+X("hyperclovax","hyperclovax","base pre clova",NONE,0)\
 X("granitemoe","granitemoe","base pre sparse",PAIRS,0)\
 X("granitemoeshared","granitemoe","base pre sparse",PAIRS,0)\
 X("aria_text","granitemoe","base pre experts aria",PAIRS,0)\
@@ -7822,10 +7919,12 @@ X("vaultgemma","vaultgemma","base post",ONE,2)\
 X("nanochat","nanochat","base pre",BACKWARDS,0)\
 X("bitnet","bitnet","bitnet pre",NONE,0)\
 X("gpt2","gpt2","gpt2 gpt2_turned",NONE,0)\
+X("gpt-sw3","gpt2","gpt2 gpt2_turned",NONE,0)\
 X("gpt_bigcode","starcoder","gpt2 gpt2_plain",NONE,0)\
 X("gptj","gptj","gptj",NONE,0)\
 X("codegen","gptj","gptj",NONE,0)\
 X("gpt_neox","gptneox","neox",NONE,0)\
+X("gpt_neox_japanese","gptneox","neox",NONE,0)\
 X("bloom","bloom","bloom",NONE,0)\
 X("falcon","falcon","falcon",NONE,0)\
 X("mpt","mpt","mpt",NONE,0)\
@@ -7842,6 +7941,15 @@ X("bert","bert","bert",NONE,0)\
 X("roberta","bert","bert",OFFSET,0)\
 X("xlm-roberta","bert","bert",OFFSET,0)\
 X("camembert","bert","bert",OFFSET,0)\
+X("data2vec-text","bert","bert",OFFSET,0)\
+X("ernie","bert","bert",NONE,0)\
+X("electra","bert","bert",NONE,0)\
+X("big_bird","bert","bert",NONE,0)\
+X("bert-generation","bert","bert",NONE,0)\
+X("roformer","roformer","bert",NONE,0)\
+X("roberta-prelayernorm","bert-pre","bert_pre",OFFSET,0)\
+X("xlm-roberta-xl","bert-pre","bert_pre bert_pre_xl",OFFSET,0)\
+X("megatron-bert","bert-pre","bert_pre bert_pre_ln",NONE,0)\
 X("mpnet","mpnet","mpnet",NONE,0)\
 X("distilbert","bert","distil",NONE,0)\
 X("modernbert","modern-bert","modern",NONE,-3)\
@@ -7853,16 +7961,234 @@ X("UMT5EncoderModel","t5encoder","t5",NONE,0)\
 X("t5","t5","t5",NONE,0)\
 X("mt5","t5","t5",NONE,0)\
 X("umt5","t5","t5",NONE,0)
+#define OXI_LLM_SOURCE_CLASS_LIST(X)\
+X("llama olmo olmo2 olmo3 granite hyperclovax hunyuan_v1_dense",\
+"\"hidden_size\":4096,\"intermediate_size\":11008,\"num_hidden_layers\":32,""\"num_attention_heads\":32")\
+X("mistral ministral","\"hidden_size\":4096,\"intermediate_size\":14336,\"num_hidden_layers\":32," \
+"\"num_attention_heads\":32,\"num_key_value_heads\":8")\
+X("cwm","\"hidden_size\":6144,\"intermediate_size\":21504,\"num_hidden_layers\":64," \
+"\"num_attention_heads\":48,\"num_key_value_heads\":8,\"head_dim\":128")\
+X("helium","\"hidden_size\":2560,\"intermediate_size\":7040,\"num_hidden_layers\":24," \
+"\"num_attention_heads\":20,\"num_key_value_heads\":20,\"head_dim\":128")\
+X("mixtral minimax","\"hidden_size\":4096,\"intermediate_size\":14336,\"num_hidden_layers\":32," \
+"\"num_attention_heads\":32,\"num_key_value_heads\":8,\"num_local_experts\":8,""\"num_experts_per_tok\":2")\
+X("llama4_text llama4","\"hidden_size\":5120,\"intermediate_size\":8192,\"num_hidden_layers\":48," \
+"\"num_attention_heads\":40,\"num_key_value_heads\":8,\"head_dim\":128," \
+"\"num_local_experts\":16,\"num_experts_per_tok\":1,\"intermediate_size_mlp\":16384")\
+X("apertus","\"hidden_size\":4096,\"intermediate_size\":14336,\"num_hidden_layers\":32,""\"num_attention_heads\":32")\
+X("arcee","\"hidden_size\":2560,\"intermediate_size\":18432,\"num_hidden_layers\":32,""\"num_attention_heads\":32")\
+X("seed_oss","\"hidden_size\":4096,\"intermediate_size\":27648,\"num_hidden_layers\":64," \
+"\"num_attention_heads\":80,\"num_key_value_heads\":8,\"head_dim\":128")\
+X("qwen2","\"hidden_size\":4096,\"intermediate_size\":22016,\"num_hidden_layers\":32," \
+"\"num_attention_heads\":32,\"num_key_value_heads\":32")\
+X("qwen2_moe","\"hidden_size\":2048,\"intermediate_size\":5632,\"num_hidden_layers\":24," \
+"\"num_attention_heads\":16,\"num_key_value_heads\":16,\"num_experts\":60,""\"num_experts_per_tok\":4,\"moe_intermediate_size\":1408," \
+"\"shared_expert_intermediate_size\":5632,\"decoder_sparse_step\":1")\
+X("qwen3 qwen3_vl_text qwen3_vl","\"hidden_size\":4096,\"intermediate_size\":22016,\"num_hidden_layers\":32," \
+"\"num_attention_heads\":32,\"num_key_value_heads\":32,\"head_dim\":128")\
+X("qwen3_moe","\"hidden_size\":2048,\"intermediate_size\":6144,\"num_hidden_layers\":24," \
+"\"num_attention_heads\":32,\"num_key_value_heads\":4,\"num_experts\":128," \
+"\"num_experts_per_tok\":8,\"moe_intermediate_size\":768,\"decoder_sparse_step\":1")\
+X("gemma","\"hidden_size\":3072,\"intermediate_size\":24576,\"num_hidden_layers\":28," \
+"\"num_attention_heads\":16,\"num_key_value_heads\":16,\"head_dim\":256")\
+X("gemma2 gemma3_text gemma3 vaultgemma","\"hidden_size\":2304,\"intermediate_size\":9216,\"num_hidden_layers\":26," \
+"\"num_attention_heads\":8,\"num_key_value_heads\":4,\"head_dim\":256")\
+X("gemma3n_text gemma3n","\"hidden_size\":2048,\"intermediate_size\":16384,\"num_hidden_layers\":35," \
+"\"num_attention_heads\":8,\"num_key_value_heads\":2,\"head_dim\":256," \
+"\"hidden_size_per_layer_input\":256,\"num_kv_shared_layers\":15,\"laurel_rank\":64")\
+X("gemma4_text gemma4","\"hidden_size\":2304,\"intermediate_size\":9216,\"num_hidden_layers\":30," \
+"\"num_attention_heads\":8,\"num_key_value_heads\":4,\"head_dim\":256," \
+"\"hidden_size_per_layer_input\":256,\"global_head_dim\":512,\"num_kv_shared_layers\":0")\
+X("gemma4_unified_text gemma4_unified","\"hidden_size\":2304,\"intermediate_size\":9216,\"num_hidden_layers\":30," \
+"\"num_attention_heads\":8,\"num_key_value_heads\":4,\"head_dim\":256,\"global_head_dim\":512,""\"num_kv_shared_layers\":0")\
+X("phi","\"hidden_size\":2048,\"intermediate_size\":8192,\"num_hidden_layers\":24,""\"num_attention_heads\":32")\
+X("phi3","\"hidden_size\":3072,\"intermediate_size\":8192,\"num_hidden_layers\":32,""\"num_attention_heads\":32")\
+X("phimoe","\"hidden_size\":4096,\"intermediate_size\":6400,\"num_hidden_layers\":32," \
+"\"num_attention_heads\":32,\"num_key_value_heads\":8,\"num_local_experts\":16,""\"num_experts_per_tok\":2")\
+X("stablelm","\"hidden_size\":2560,\"intermediate_size\":6912,\"num_hidden_layers\":32," \
+"\"num_attention_heads\":32,\"num_key_value_heads\":32")\
+X("starcoder2","\"hidden_size\":3072,\"intermediate_size\":12288,\"num_hidden_layers\":30," \
+"\"num_attention_heads\":24,\"num_key_value_heads\":2")\
+X("smollm3","\"hidden_size\":2048,\"intermediate_size\":11008,\"num_hidden_layers\":36," \
+"\"num_attention_heads\":16,\"num_key_value_heads\":4")\
+X("olmoe","\"hidden_size\":2048,\"intermediate_size\":2048,\"num_hidden_layers\":16," \
+"\"num_attention_heads\":16,\"num_experts\":64,\"num_experts_per_tok\":8")\
+X("granitemoe","\"hidden_size\":4096,\"intermediate_size\":11008,\"num_hidden_layers\":32," \
+"\"num_attention_heads\":32,\"num_local_experts\":8,\"num_experts_per_tok\":2")\
+X("granitemoeshared","\"hidden_size\":4096,\"intermediate_size\":11008,\"num_hidden_layers\":32," \
+"\"num_attention_heads\":32,\"num_local_experts\":8,\"num_experts_per_tok\":2,""\"shared_intermediate_size\":0")\
+X("aria_text aria","\"hidden_size\":4096,\"intermediate_size\":4096,\"num_hidden_layers\":32," \
+"\"num_attention_heads\":32,\"moe_num_experts\":8,\"moe_topk\":2,\"moe_num_shared_experts\":2")\
+X("cohere cohere2","\"hidden_size\":8192,\"intermediate_size\":22528,\"num_hidden_layers\":40,""\"num_attention_heads\":64")\
+X("glm glm4","\"hidden_size\":4096,\"intermediate_size\":13696,\"num_hidden_layers\":40," \
+"\"num_attention_heads\":32,\"num_key_value_heads\":2,\"head_dim\":128")\
+X("ernie4_5","\"hidden_size\":1024,\"intermediate_size\":3072,\"num_hidden_layers\":18," \
+"\"num_attention_heads\":16,\"num_key_value_heads\":2,\"head_dim\":128")\
+X("dots1","\"hidden_size\":4608,\"intermediate_size\":10944,\"num_hidden_layers\":62," \
+"\"num_attention_heads\":32,\"num_key_value_heads\":32,\"moe_intermediate_size\":1408")\
+X("persimmon","\"hidden_size\":4096,\"intermediate_size\":16384,\"num_hidden_layers\":36,""\"num_attention_heads\":64")\
+X("eurobert bert roberta xlm-roberta camembert data2vec-text ernie big_bird roformer ""roberta-prelayernorm mpnet nomic_bert",\
+"\"hidden_size\":768,\"intermediate_size\":3072,\"num_hidden_layers\":12,""\"num_attention_heads\":12")\
+X("lfm2","\"hidden_size\":2560,\"intermediate_size\":12288,\"num_hidden_layers\":32," \
+"\"num_attention_heads\":32,\"num_key_value_heads\":8")\
+X("granitemoehybrid","\"hidden_size\":4096,\"intermediate_size\":11008,\"num_hidden_layers\":32," \
+"\"num_attention_heads\":32,\"num_local_experts\":8,\"num_experts_per_tok\":2," \
+"\"shared_intermediate_size\":1024,\"mamba_n_heads\":128,\"mamba_d_state\":256," \
+"\"mamba_n_groups\":1,\"mamba_expand\":2,\"mamba_d_conv\":4")\
+X("mamba falcon_mamba","\"hidden_size\":768,\"num_hidden_layers\":32,\"conv_kernel\":4,\"state_size\":16,\"expand\":2")\
+X("mamba2","\"hidden_size\":4096,\"num_hidden_layers\":64,\"num_heads\":128,\"head_dim\":64," \
+"\"n_groups\":8,\"conv_kernel\":4,\"state_size\":128,\"expand\":2")\
+X("gpt_neo","\"hidden_size\":2048,\"num_layers\":24,\"num_heads\":16")\
+X("biogpt bert-generation megatron-bert","\"hidden_size\":1024,\"intermediate_size\":4096,\"num_hidden_layers\":24," \
+"\"num_attention_heads\":16")\
+X("glm4_moe glm4v_moe_text","\"hidden_size\":4096,\"intermediate_size\":10944,\"num_hidden_layers\":46," \
+"\"num_attention_heads\":96,\"num_key_value_heads\":8,\"n_routed_experts\":128," \
+"\"num_experts_per_tok\":8,\"moe_intermediate_size\":1408,\"n_shared_experts\":1")\
+X("exaone4","\"hidden_size\":4096,\"intermediate_size\":16384,\"num_hidden_layers\":32," \
+"\"num_attention_heads\":32,\"num_key_value_heads\":32")\
+X("nemotron","\"hidden_size\":6144,\"intermediate_size\":24576,\"num_hidden_layers\":32,""\"num_attention_heads\":48")\
+X("deepseek_v2","\"hidden_size\":4096,\"intermediate_size\":11008,\"num_hidden_layers\":32," \
+"\"num_attention_heads\":32,\"n_routed_experts\":64,\"moe_intermediate_size\":1407," \
+"\"n_shared_experts\":2,\"q_lora_rank\":1536,\"kv_lora_rank\":512,\"qk_rope_head_dim\":64,""\"qk_nope_head_dim\":128,\"v_head_dim\":128")\
+X("deepseek_v3","\"hidden_size\":7168,\"intermediate_size\":18432,\"num_hidden_layers\":61," \
+"\"num_attention_heads\":128,\"num_key_value_heads\":128,\"n_routed_experts\":256," \
+"\"num_experts_per_tok\":8,\"moe_intermediate_size\":2048,\"n_shared_experts\":1," \
+"\"q_lora_rank\":1536,\"kv_lora_rank\":512,\"qk_rope_head_dim\":64,\"qk_nope_head_dim\":128,""\"v_head_dim\":128")\
+X("gpt_oss","\"hidden_size\":2880,\"intermediate_size\":2880,\"num_hidden_layers\":36," \
+"\"num_attention_heads\":64,\"num_key_value_heads\":8,\"head_dim\":64,""\"num_local_experts\":128,\"num_experts_per_tok\":4")\
+X("bamba","\"hidden_size\":4096,\"intermediate_size\":14336,\"num_hidden_layers\":32," \
+"\"num_attention_heads\":32,\"num_key_value_heads\":8,\"mamba_n_heads\":128," \
+"\"mamba_d_state\":256,\"mamba_n_groups\":1,\"mamba_expand\":2,\"mamba_d_conv\":4")\
+X("jamba","\"hidden_size\":4096,\"intermediate_size\":14336,\"num_hidden_layers\":32," \
+"\"num_attention_heads\":32,\"num_key_value_heads\":8,\"num_experts\":16," \
+"\"num_experts_per_tok\":2,\"mamba_d_state\":16,\"mamba_expand\":2,\"mamba_d_conv\":4," \
+"\"expert_layer_period\":2,\"expert_layer_offset\":1,\"attn_layer_period\":8,""\"attn_layer_offset\":4")\
+X("qwen3_next","\"hidden_size\":2048,\"intermediate_size\":5632,\"num_hidden_layers\":48," \
+"\"num_attention_heads\":16,\"num_key_value_heads\":2,\"head_dim\":256,\"num_experts\":512," \
+"\"num_experts_per_tok\":10,\"moe_intermediate_size\":512,""\"shared_expert_intermediate_size\":512,\"linear_num_key_heads\":16," \
+"\"linear_num_value_heads\":32,\"linear_key_head_dim\":128,\"linear_value_head_dim\":128," \
+"\"linear_conv_kernel_dim\":4,\"decoder_sparse_step\":1")\
+X("qwen3_5_text qwen3_5","\"hidden_size\":4096,\"intermediate_size\":12288,\"num_hidden_layers\":32," \
+"\"num_attention_heads\":16,\"num_key_value_heads\":4,\"head_dim\":256," \
+"\"linear_num_key_heads\":16,\"linear_num_value_heads\":32,\"linear_key_head_dim\":128," \
+"\"linear_value_head_dim\":128,\"linear_conv_kernel_dim\":4")\
+X("qwen3_5_moe_text qwen3_5_moe","\"hidden_size\":2048,\"num_hidden_layers\":40,\"num_attention_heads\":16," \
+"\"num_key_value_heads\":2,\"head_dim\":256,\"num_experts\":256,\"num_experts_per_tok\":8," \
+"\"moe_intermediate_size\":512,\"shared_expert_intermediate_size\":512," \
+"\"linear_num_key_heads\":16,\"linear_num_value_heads\":32,\"linear_key_head_dim\":128," \
+"\"linear_value_head_dim\":128,\"linear_conv_kernel_dim\":4")\
+X("ministral3","\"hidden_size\":4096,\"intermediate_size\":14336,\"num_hidden_layers\":34," \
+"\"num_attention_heads\":32,\"num_key_value_heads\":8,\"head_dim\":128")\
+X("jais2","\"hidden_size\":3328,\"intermediate_size\":26624,\"num_hidden_layers\":32,""\"num_attention_heads\":26")\
+X("minimax_m2","\"hidden_size\":3072,\"intermediate_size\":1536,\"num_hidden_layers\":62," \
+"\"num_attention_heads\":48,\"num_key_value_heads\":8,\"head_dim\":128,""\"num_local_experts\":256,\"num_experts_per_tok\":8")\
+X("hunyuan_v1_moe","\"hidden_size\":4096,\"intermediate_size\":11008,\"num_hidden_layers\":32," \
+"\"num_attention_heads\":32,\"num_experts\":1,\"moe_topk\":1")\
+X("ernie4_5_moe","\"hidden_size\":2560,\"intermediate_size\":12288,\"num_hidden_layers\":28," \
+"\"num_attention_heads\":20,\"num_key_value_heads\":4,\"moe_num_experts\":64,\"moe_k\":6," \
+"\"moe_intermediate_size\":1536,\"moe_num_shared_experts\":2")\
+X("afmoe","\"hidden_size\":2048,\"intermediate_size\":6144,\"num_hidden_layers\":32," \
+"\"num_attention_heads\":16,\"head_dim\":128,\"num_experts\":64,\"num_experts_per_tok\":6," \
+"\"moe_intermediate_size\":1408,\"num_shared_experts\":2,\"num_dense_layers\":1")\
+X("exaone_moe","\"hidden_size\":4096,\"intermediate_size\":16384,\"num_hidden_layers\":32," \
+"\"num_attention_heads\":32,\"num_key_value_heads\":32,\"num_experts\":64," \
+"\"num_experts_per_tok\":8,\"moe_intermediate_size\":1024,\"num_shared_experts\":1")\
+X("glm4_moe_lite","\"hidden_size\":2048,\"intermediate_size\":10240,\"num_hidden_layers\":47," \
+"\"num_attention_heads\":20,\"num_key_value_heads\":20,\"n_routed_experts\":64," \
+"\"num_experts_per_tok\":4,\"moe_intermediate_size\":1536,\"n_shared_experts\":1," \
+"\"q_lora_rank\":768,\"kv_lora_rank\":512,\"qk_rope_head_dim\":64,\"qk_nope_head_dim\":192,""\"v_head_dim\":256")\
+X("youtu","\"hidden_size\":2048,\"intermediate_size\":6144,\"num_hidden_layers\":32," \
+"\"num_attention_heads\":16,\"num_key_value_heads\":16,\"q_lora_rank\":1536," \
+"\"kv_lora_rank\":512,\"qk_rope_head_dim\":64,\"qk_nope_head_dim\":128,\"v_head_dim\":128")\
+X("solar_open","\"hidden_size\":4096,\"num_hidden_layers\":48,\"num_attention_heads\":64," \
+"\"num_key_value_heads\":8,\"head_dim\":128,\"n_routed_experts\":128,\"num_experts_per_tok\":8," \
+"\"moe_intermediate_size\":1280,\"n_shared_experts\":1")\
+X("lfm2_moe","\"hidden_size\":2048,\"intermediate_size\":7168,\"num_hidden_layers\":32," \
+"\"num_attention_heads\":32,\"num_key_value_heads\":8,\"num_experts\":32," \
+"\"num_experts_per_tok\":4,\"moe_intermediate_size\":1792,\"num_dense_layers\":2")\
+X("hy_v3","\"hidden_size\":4096,\"intermediate_size\":13312,\"num_hidden_layers\":80," \
+"\"num_attention_heads\":64,\"num_key_value_heads\":8,\"head_dim\":128,\"num_experts\":192," \
+"\"num_experts_per_tok\":8,\"moe_intermediate_size\":1536,\"num_shared_experts\":1")\
+X("mellum","\"hidden_size\":2304,\"intermediate_size\":7168,\"num_hidden_layers\":28," \
+"\"num_attention_heads\":32,\"num_key_value_heads\":4,\"head_dim\":128,\"num_experts\":64," \
+"\"num_experts_per_tok\":8,\"moe_intermediate_size\":896")\
+X("laguna","\"hidden_size\":2048,\"intermediate_size\":8192,\"num_hidden_layers\":40," \
+"\"num_attention_heads\":48,\"num_key_value_heads\":8,\"head_dim\":128,\"num_experts\":256," \
+"\"num_experts_per_tok\":8,\"moe_intermediate_size\":512,""\"shared_expert_intermediate_size\":512")\
+X("cohere2_moe","\"hidden_size\":8192,\"intermediate_size\":22528,\"num_hidden_layers\":40," \
+"\"num_attention_heads\":64,\"head_dim\":128,\"num_experts\":8,\"num_experts_per_tok\":2,""\"num_shared_experts\":0")\
+X("mistral4","\"hidden_size\":4096,\"intermediate_size\":12288,\"num_hidden_layers\":36," \
+"\"num_attention_heads\":32,\"num_key_value_heads\":32,\"n_routed_experts\":128," \
+"\"num_experts_per_tok\":4,\"moe_intermediate_size\":2048,\"n_shared_experts\":1," \
+"\"q_lora_rank\":1024,\"kv_lora_rank\":256,\"qk_rope_head_dim\":64,\"qk_nope_head_dim\":64,""\"v_head_dim\":128")\
+X("deepseek_v32","\"hidden_size\":7168,\"intermediate_size\":18432,\"num_hidden_layers\":61," \
+"\"num_attention_heads\":128,\"num_key_value_heads\":128,\"head_dim\":64,\"num_experts\":256," \
+"\"n_routed_experts\":256,\"num_experts_per_tok\":8,\"moe_intermediate_size\":2048," \
+"\"n_shared_experts\":1,\"q_lora_rank\":1536,\"kv_lora_rank\":512,\"qk_rope_head_dim\":64," \
+"\"qk_nope_head_dim\":128,\"v_head_dim\":128,\"index_topk\":2048,\"index_head_dim\":128,""\"index_n_heads\":64")\
+X("glm_moe_dsa","\"hidden_size\":6144,\"intermediate_size\":12288,\"num_hidden_layers\":78," \
+"\"num_attention_heads\":64,\"num_key_value_heads\":64,\"head_dim\":64,\"num_experts\":256," \
+"\"n_routed_experts\":256,\"num_experts_per_tok\":8,\"moe_intermediate_size\":2048," \
+"\"n_shared_experts\":1,\"q_lora_rank\":2048,\"kv_lora_rank\":512,\"qk_rope_head_dim\":64," \
+"\"qk_nope_head_dim\":192,\"v_head_dim\":256,\"index_topk\":2048,\"index_head_dim\":128,""\"index_n_heads\":32")\
+X("falcon_h1","\"hidden_size\":4096,\"intermediate_size\":14336,\"num_hidden_layers\":32," \
+"\"num_attention_heads\":32,\"num_key_value_heads\":8,\"mamba_n_heads\":128," \
+"\"mamba_d_state\":256,\"mamba_n_groups\":1,\"mamba_expand\":2,\"mamba_d_ssm\":1024,""\"mamba_d_conv\":4")\
+X("nemotron_h","\"hidden_size\":4096,\"intermediate_size\":21504,\"num_attention_heads\":32," \
+"\"num_key_value_heads\":8,\"head_dim\":128,\"n_routed_experts\":8,\"num_experts_per_tok\":2," \
+"\"moe_intermediate_size\":7688,\"moe_shared_expert_intermediate_size\":7688," \
+"\"n_shared_experts\":1,\"mamba_num_heads\":128,\"mamba_head_dim\":64,\"n_groups\":8," \
+"\"ssm_state_size\":128,\"conv_kernel\":4,\"expand\":2")\
+X("qwen2_vl_text qwen2_vl qwen2_5_vl_text qwen2_5_vl","\"hidden_size\":8192,\"intermediate_size\":29568,\"num_hidden_layers\":80," \
+"\"num_attention_heads\":64,\"num_key_value_heads\":8")\
+X("qwen3_vl_moe_text qwen3_vl_moe","\"hidden_size\":2048,\"intermediate_size\":5632,\"num_hidden_layers\":24," \
+"\"num_attention_heads\":16,\"num_key_value_heads\":16,\"num_experts\":60," \
+"\"num_experts_per_tok\":4,\"moe_intermediate_size\":1408,\"decoder_sparse_step\":1")\
+X("glm4v_text","\"hidden_size\":4096,\"intermediate_size\":13696,\"num_hidden_layers\":40," \
+"\"num_attention_heads\":32,\"num_key_value_heads\":2")\
+X("phi4_multimodal","\"hidden_size\":3072,\"intermediate_size\":8192,\"num_hidden_layers\":32," \
+"\"num_attention_heads\":32,\"num_key_value_heads\":8")\
+X("flex_olmo","\"hidden_size\":4096,\"intermediate_size\":11008,\"num_hidden_layers\":32," \
+"\"num_attention_heads\":32,\"num_experts\":7,\"num_experts_per_tok\":5")\
+X("nanochat","\"hidden_size\":768,\"intermediate_size\":8192,\"num_hidden_layers\":12,""\"num_attention_heads\":6")\
+X("bitnet","\"hidden_size\":2560,\"intermediate_size\":6912,\"num_hidden_layers\":30," \
+"\"num_attention_heads\":20,\"num_key_value_heads\":5")\
+X("gpt2 gpt-sw3 gpt_bigcode openai-gpt","\"n_embd\":768,\"n_layer\":12,\"n_head\":12")\
+X("gptj codegen","\"n_embd\":4096,\"n_layer\":28,\"n_head\":16,\"rotary_dim\":64")\
+X("gpt_neox","\"hidden_size\":6144,\"intermediate_size\":24576,\"num_hidden_layers\":44,""\"num_attention_heads\":64")\
+X("gpt_neox_japanese","\"hidden_size\":2560,\"num_hidden_layers\":32,\"num_attention_heads\":32")\
+X("bloom","\"hidden_size\":64,\"n_layer\":2,\"n_head\":8")\
+X("falcon","\"hidden_size\":4544,\"num_hidden_layers\":32,\"num_attention_heads\":71")\
+X("mpt","\"d_model\":2048,\"n_layers\":24,\"n_heads\":16")\
+X("opt","\"hidden_size\":768,\"ffn_dim\":3072,\"num_hidden_layers\":12,\"num_attention_heads\":12")\
+X("xglm","\"d_model\":1024,\"ffn_dim\":4096,\"num_layers\":24,\"attention_heads\":16")\
+X("jetmoe","\"hidden_size\":2048,\"intermediate_size\":5632,\"num_hidden_layers\":12," \
+"\"num_key_value_heads\":16,\"kv_channels\":128,\"num_local_experts\":8,""\"num_experts_per_tok\":2")\
+X("doge","\"hidden_size\":1024,\"intermediate_size\":2048,\"num_hidden_layers\":32," \
+"\"num_attention_heads\":8,\"num_experts\":16384,\"num_experts_per_tok\":64")\
+X("diffllama","\"hidden_size\":2048,\"intermediate_size\":8192,\"num_hidden_layers\":16,""\"num_attention_heads\":32")\
+X("hrm_text","\"hidden_size\":1536,\"intermediate_size\":4096,\"num_hidden_layers\":16,""\"num_attention_heads\":12,\"head_dim\":128")\
+X("olmo_hybrid","\"hidden_size\":3840,\"intermediate_size\":11008,\"num_hidden_layers\":32," \
+"\"num_attention_heads\":30,\"linear_conv_kernel_dim\":4")\
+X("recurrent_gemma","\"hidden_size\":2560,\"intermediate_size\":7680,\"num_hidden_layers\":26,""\"num_attention_heads\":10")\
+X("electra","\"hidden_size\":256,\"intermediate_size\":1024,\"num_hidden_layers\":12,""\"num_attention_heads\":4")\
+X("xlm-roberta-xl","\"hidden_size\":2560,\"intermediate_size\":10240,\"num_hidden_layers\":36,""\"num_attention_heads\":32")\
+X("distilbert","\"dim\":768,\"hidden_dim\":3072,\"n_layers\":6,\"n_heads\":12")\
+X("modernbert modernbert-decoder","\"hidden_size\":768,\"intermediate_size\":1152,\"num_hidden_layers\":22,""\"num_attention_heads\":12")\
+X("t5","\"d_model\":512,\"d_ff\":2048,\"num_layers\":6,\"num_heads\":8,\"d_kv\":64")\
+X("mt5 umt5","\"d_model\":512,\"d_ff\":1024,\"num_layers\":8,\"num_heads\":6,\"d_kv\":64")
 /* >>llm/source/names.def */
 #define OXI_LLM_PREFIX_LIST(X)\
 X("")X("model.")X("transformer.")X("gpt_neox.")X("bert.")X("roberta.")X("distilbert.")\
 X("model.language_model.")X("language_model.model.")X("language_model.")X("model.decoder.")\
-X("decoder.")X("backbone.")X("biogpt.")X("model.text_model.")X("mpnet.")
+X("decoder.")X("backbone.")X("biogpt.")X("model.text_model.")X("mpnet.")\
+X("data2vec_text.")X("ernie.")X("electra.")X("roformer.")X("roberta_prelayernorm.")\
+X("gpt_neox_japanese.")
 #define OXI_LLM_STEM_LIST(X)\
 X("base bitnet neox opt modern mamba","layers.","blk.","")\
 X("gpt2 gptj bloom falcon exaone neo openai","h.","blk.","")\
 X("mpt","blocks.","blk.","")\
-X("bert mpnet","encoder.layer.","blk.","")\
+X("bert bert_pre mpnet","encoder.layer.","blk.","")\
 X("distil","transformer.layer.","blk.","")\
 X("distil","layer.","blk.","")\
 X("nomic","encoder.layers.","blk.","")\
@@ -7895,17 +8221,25 @@ X("opt","project_in.weight","",SKIP)\
 X("opt","project_out.weight","",SKIP)\
 X("opt","embed_positions.weight","position_embd.weight",WITHOUT_TWO)\
 X("opt","final_layer_norm.*","output_norm.*",NONE)\
-X("bert distil nomic mpnet","embeddings.word_embeddings.weight","token_embd.weight",NONE)\
-X("bert distil","embeddings.position_embeddings.weight","position_embd.weight",POSITIONS)\
+X("bert bert_pre distil nomic mpnet","embeddings.word_embeddings.weight","token_embd.weight",NONE)\
+X("bert bert_pre distil","embeddings.position_embeddings.weight","position_embd.weight",POSITIONS)\
 X("mpnet","embeddings.position_embeddings.weight","position_embd.weight",WITHOUT_TWO)\
 X("mpnet","encoder.relative_attention_bias.weight","blk.0.attn_rel_b.weight",NONE)\
-X("bert nomic","embeddings.token_type_embeddings.weight","token_types.weight",NONE)\
-X("bert distil mpnet","embeddings.LayerNorm.*","token_embd_norm.*",NONE)\
-X("bert mpnet","embeddings.position_ids","",SKIP)\
-X("bert mpnet","pooler.dense.*","cls.*",NONE)\
-X("bert","cls.~","",SKIP)\
-X("bert distil modern mpnet","lm_head.~","",SKIP)\
+X("bert bert_pre nomic","embeddings.token_type_embeddings.weight","token_types.weight",NONE)\
+X("bert bert_pre distil mpnet","embeddings.LayerNorm.*","token_embd_norm.*",NONE)\
+X("bert bert_pre mpnet","embeddings.position_ids","",SKIP)\
+X("bert bert_pre mpnet","pooler.dense.*","cls.*",NONE)\
+X("bert bert_pre","cls.~","",SKIP)\
+X("bert bert_pre distil modern mpnet","lm_head.~","",SKIP)\
 X("distil","vocab_~","",SKIP)\
+X("bert","encoder.embed_positions.weight","",SKIP)\
+X("bert","pooler.weight","cls.weight",NONE)\
+X("bert","pooler.bias","cls.bias",NONE)\
+X("bert","generator_~","",SKIP)\
+X("bert","discriminator_~","",SKIP)\
+X("bert_pre","LayerNorm.*","output_norm.*",NONE)\
+X("bert_pre_xl","encoder.LayerNorm.*","output_norm.*",NONE)\
+X("bert_pre_ln","encoder.ln.*","output_norm.*",NONE)\
 X("modern","embeddings.tok_embeddings.weight","token_embd.weight",NONE)\
 X("modern","embeddings.norm.*","token_embd_norm.*",NONE)\
 X("modern","final_norm.*","output_norm.*",NONE)\
@@ -7949,6 +8283,8 @@ X("pre","post_attention_layernorm.*","ffn_norm.*",NORM)\
 X("post post_named","post_attention_layernorm.*","post_attention_norm.*",NORM)\
 X("post","pre_feedforward_layernorm.*","ffn_norm.*",NORM)\
 X("post","post_feedforward_layernorm.*","post_ffw_norm.*",NORM)\
+X("clova","post_norm1.weight","post_attention_norm.weight",NONE)\
+X("clova","post_norm2.weight","post_ffw_norm.weight",NONE)\
 X("pre","post_self_attn_layernorm.*","post_attention_norm.*",NORM)\
 X("pre","post_mlp_layernorm.*","post_ffw_norm.*",NORM)\
 X("base","self_attn.q_proj.*","attn_q.*",QUERY)\
@@ -8246,6 +8582,7 @@ X("neox bloom falcon","input_layernorm.*","attn_norm.*",NONE)\
 X("neox bloom falcon","post_attention_layernorm.*","ffn_norm.*",NONE)\
 X("neox","attention.query_key_value.*","attn_qkv.*",FUSED)\
 X("neox","attention.dense.*","attn_output.*",NONE)\
+X("neox","attention.dense_bias","attn_output.bias",NONE)\
 X("neox","attention.bias","",SKIP)\
 X("neox","attention.masked_bias","",SKIP)\
 X("neox","attention.rotary_emb.inv_freq","",SKIP)\
@@ -8282,6 +8619,18 @@ X("bert","attention.output.LayerNorm.*","attn_output_norm.*",NONE)\
 X("bert mpnet","intermediate.dense.*","ffn_up.*",NONE)\
 X("bert mpnet","output.dense.*","ffn_down.*",NONE)\
 X("bert mpnet","output.LayerNorm.*","layer_output_norm.*",NONE)\
+X("bert_pre","attention.self.query.*","attn_q.*",NONE)\
+X("bert_pre","attention.self.key.*","attn_k.*",NONE)\
+X("bert_pre","attention.self.value.*","attn_v.*",NONE)\
+X("bert_pre","attention.output.dense.*","attn_output.*",NONE)\
+X("bert_pre","attention.LayerNorm.*","attn_norm.*",NONE)\
+X("bert_pre_xl","attention.self_attn_layer_norm.*","attn_norm.*",NONE)\
+X("bert_pre_ln","attention.ln.*","attn_norm.*",NONE)\
+X("bert_pre","intermediate.LayerNorm.*","ffn_norm.*",NONE)\
+X("bert_pre_xl","LayerNorm.*","ffn_norm.*",NONE)\
+X("bert_pre_ln","ln.*","ffn_norm.*",NONE)\
+X("bert_pre","intermediate.dense.*","ffn_up.*",NONE)\
+X("bert_pre","output.dense.*","ffn_down.*",NONE)\
 X("mpnet","attention.attn.q.*","attn_q.*",NONE)\
 X("mpnet","attention.attn.k.*","attn_k.*",NONE)\
 X("mpnet","attention.attn.v.*","attn_v.*",NONE)\
@@ -8432,6 +8781,7 @@ X("solar_open","rotary","rope.partial_rotary_factor|1")\
 X("qwen3next qwen35 qwen35moe","rotary","rope.partial_rotary_factor|0.25")\
 X("bamba recurrent-gemma","rotary","rope.partial_rotary_factor|0.5")\
 X("phi2 glm glm4 glm4moe nemotron","rotary","rope.partial_rotary_factor|0.5")\
+X("gpt_neox_japanese","rotary","rope.partial_rotary_factor|rotary_pct|1")\
 X("stablelm gptneox","rotary","rope.partial_rotary_factor|rotary_pct|0.25")\
 X("nomic-bert","rotary","rotary_emb_fraction|1")\
 X("phi3 minimax-m2 mellum laguna gemma4","rotary","rope.partial_rotary_factor|1")\
@@ -8442,10 +8792,12 @@ X("gemma2 gemma3 cohere2 cohere2moe exaone4","window","sliding_window|^sliding_w
 X("gemma3n gemma4","window","sliding_window|^sliding_window|512")\
 X("*","window","sliding_window|attention_window_size|local_attention|attention_chunk_size|window_size")
 #define OXI_LLM_MLA "deepseek2 deepseek32 glm-dsa mistral4"
-#define OXI_LLM_NO_ROPE "gpt2 gpt-neo starcoder bloom mpt opt bert mpnet t5 t5encoder mamba mamba2 jamba nemotron_h ""nemotron_h_moe"
+#define OXI_LLM_NO_ROPE "gpt2 gpt-neo starcoder bloom mpt opt bert bert-pre mpnet t5 t5encoder mamba mamba2 jamba nemotron_h " \
+"nemotron_h_moe"
 #define OXI_LLM_SOURCE_KEY_LIST(X)\
 X("*","vocab_size",INT,"vocab_size")\
-X("roberta xlm-roberta camembert","context_length",INT,"max_position_embeddings-pad_token_id-1")\
+X("roberta xlm-roberta camembert data2vec-text roberta-prelayernorm xlm-roberta-xl","context_length",\
+INT,"max_position_embeddings-pad_token_id-1")\
 X("mpnet","context_length",INT,"max_position_embeddings-2")\
 X("command-r","context_length",INT,"model_max_length|max_position_embeddings|8192")\
 X("nomic-bert","context_length",INT,"max_trained_positions|n_positions|2048")\
@@ -8464,6 +8816,7 @@ X("nemotron_h nemotron_h_moe","feed_forward_length",INT,"")\
 X("cohere2moe","feed_forward_length",INT,"prefix_dense_intermediate_size|intermediate_size")\
 X("lfm2","feed_forward_length",INT,"#model.layers.0.feed_forward.w1.weight|intermediate_size")\
 X("mamba mamba2","feed_forward_length",INT,"0")\
+X("gpt_neox_japanese","feed_forward_length",INT,"$width*intermediate_multiple_size|$width*4")\
 X("gpt-neo","feed_forward_length",INT,"intermediate_size|$width*4")\
 X("openai-gpt","feed_forward_length",INT,"$width*4")\
 X("xglm","feed_forward_length",INT,"ffn_dim")\
@@ -8475,6 +8828,7 @@ X("mpt","feed_forward_length",INT,"#transformer.blocks.0.ffn.up_proj.weight|$wid
 X("llama4","feed_forward_length",INT,"intermediate_size_mlp")\
 X("gemma4","feed_forward_length",INT,"")\
 X("*","feed_forward_length",INT,"intermediate_size|n_inner|hidden_dim|ffn_dim")\
+X("gpt_neox_japanese","use_parallel_residual",BOOL,"0")\
 X("gptneox stablelm","use_parallel_residual",BOOL,"use_parallel_residual")\
 X("openai-gpt","norms_behind_sums",BOOL,"1")\
 X("opt","norms_behind_sums",BOOL,"1-do_layer_norm_before|0")\
@@ -8594,7 +8948,7 @@ X("nemotron_h nemotron_h_moe","attention.layer_norm_rms_epsilon",FLOAT,"layer_no
 X("gemma gemma2 gemma3 gemma3n gemma4","attention.layer_norm_rms_epsilon",FLOAT,"rms_norm_eps|0.000001")\
 X("*","attention.layer_norm_rms_epsilon",FLOAT,"rms_norm_eps")\
 X("*","attention.layer_norm_epsilon",FLOAT,"layer_norm_eps|layer_norm_epsilon|norm_epsilon")\
-X("bert modern-bert nomic-bert eurobert","attention.causal",BOOL,"0")\
+X("bert bert-pre roformer modern-bert nomic-bert eurobert","attention.causal",BOOL,"0")\
 X("gemma3","attention.causal",BOOL,"1-use_bidirectional_attention|1")\
 X(OXI_LLM_MLA " minicpm3","attention.latent_norm_epsilon",FLOAT,"0.000001")\
 X("mpt","attention.clamp_kqv",FLOAT,"attn_config.clip_qkv")\
@@ -8603,6 +8957,7 @@ X("mpt","attention.max_alibi_bias",FLOAT,"attn_config.alibi*attn_config.alibi_bi
 X("falcon","attention.max_alibi_bias",FLOAT,"alibi*8")\
 X("bloom","attention.max_alibi_bias",FLOAT,"8")\
 X("bamba aria aria_text","attention.scale",FLOAT,"")\
+X("hyperclovax","attention.scale",FLOAT,"attention_multiplier")\
 X("granite granitemoe granitehybrid","attention.scale",FLOAT,"attention_multiplier|1")\
 X("gpt2","attention.scale_by_layer",BOOL,"scale_attn_by_inverse_layer_idx")\
 X("gpt2 starcoder","attention.scale",FLOAT,"1-scale_attn_weights")\
@@ -8620,10 +8975,10 @@ X("*","attn_logit_softcapping",FLOAT,"attn_logit_softcapping")\
 X("*","final_logit_softcapping",FLOAT,"final_logit_softcapping")\
 X("afmoe","embedding_plain",BOOL,"1-mup_enabled|1")\
 X("afmoe","embedding_scale",FLOAT,"~hidden_size*mup_enabled|0")\
-X("granite granitemoe granitehybrid","embedding_scale",FLOAT,"embedding_multiplier")\
-X("granite granitemoe granitehybrid","residual_scale",FLOAT,"residual_multiplier")\
+X("granite granitemoe granitehybrid hyperclovax","embedding_scale",FLOAT,"embedding_multiplier")\
+X("granite granitemoe granitehybrid hyperclovax","residual_scale",FLOAT,"residual_multiplier")\
 X("aria aria_text","logit_scale",FLOAT,"1")\
-X("granite granitemoe granitehybrid","logit_scale",FLOAT,"logits_scaling")\
+X("granite granitemoe granitehybrid hyperclovax","logit_scale",FLOAT,"logits_scaling")\
 X("command-r cohere2 cohere2moe","logit_scale",FLOAT,"logit_scale|0.0625")\
 X("biogpt xglm","embedding_scale",FLOAT,"~$width*scale_embedding|~$width")\
 X("minicpm","embedding_scale",FLOAT,"scale_emb")\
@@ -8757,7 +9112,7 @@ X(OXI_LLM_MLA,"leading_dense_block_count",INT,"first_k_dense_replace|0")\
 X("solar_open","leading_dense_block_count",INT,"0")\
 X("glm4moe dots1","leading_dense_block_count",INT,"first_k_dense_replace")\
 X("llama4","interleave_moe_layer_step",INT,"interleave_moe_layer_step|1")\
-X("bert nomic-bert","tokenizer.ggml.token_type_count",INT,"type_vocab_size|1")\
+X("bert bert-pre roformer nomic-bert","tokenizer.ggml.token_type_count",INT,"type_vocab_size|1")\
 X("*","tokenizer.ggml.bos_token_id",INT,"bos_token_id|generation.bos_token_id")\
 X("*","tokenizer.ggml.eos_token_id",INT,"eos_token_id|generation.eos_token_id")\
 X("*","tokenizer.ggml.padding_token_id",INT,"pad_token_id|generation.pad_token_id")\
@@ -8774,21 +9129,17 @@ X("cwm mixtral llama4_text llama4 apertus arcee phi3 phi4_multimodal olmo2 olmo3
 X("llama mistral ministral seed_oss qwen2 qwen2_moe qwen3 qwen3_moe qwen3_vl qwen3_vl_text " \
 "qwen3_vl_moe qwen3_vl_moe_text smollm3 granite granitemoe granitemoeshared aria aria_text " \
 "granitemoehybrid jamba qwen3_next qwen3_5 qwen3_5_text qwen3_5_moe qwen3_5_moe_text minimax_m2 " \
-"mellum laguna deepseek_v32 flex_olmo vaultgemma nanochat doge hrm_text olmo_hybrid ""recurrent_gemma dots1","\"rms_norm_eps\":1e-6")\
+"mellum laguna deepseek_v32 flex_olmo vaultgemma nanochat doge hrm_text olmo_hybrid ""recurrent_gemma dots1 hyperclovax",\
+"\"rms_norm_eps\":1e-6")\
 X("helium","\"rms_norm_eps\":1e-8")\
 X("glm glm4","\"rms_norm_eps\":1.5625e-7")\
-X("phi stablelm cohere cohere2 cohere2_moe jais2 gpt_neox","\"layer_norm_eps\":1e-5")\
-X("bert roberta xlm-roberta camembert mpnet nomic_bert","\"layer_norm_eps\":1e-12")\
+X("phi stablelm cohere cohere2 cohere2_moe jais2 gpt_neox gpt_neox_japanese xlm-roberta-xl","\"layer_norm_eps\":1e-5")\
+X("bert roberta xlm-roberta camembert mpnet nomic_bert data2vec-text ernie electra big_bird " \
+"bert-generation roformer roberta-prelayernorm megatron-bert","\"layer_norm_eps\":1e-12")\
 X("nemotron_h","\"layer_norm_epsilon\":1e-5")\
 X("starcoder2","\"norm_epsilon\":1e-5")\
-X("llama4_text llama4","\"num_experts_per_tok\":1")\
-X("mixtral granitemoe granitemoeshared granitemoehybrid jamba cohere2_moe nemotron_h minimax","\"num_experts_per_tok\":2")\
-X("qwen2_moe gpt_oss glm4_moe_lite lfm2_moe qwen3_vl_moe qwen3_vl_moe_text mistral4","\"num_experts_per_tok\":4")\
-X("flex_olmo","\"num_experts_per_tok\":5")\
-X("afmoe","\"num_experts_per_tok\":6")\
-X("glm4_moe glm4v_moe_text deepseek_v3 deepseek_v32 glm_moe_dsa solar_open exaone_moe hy_v3","\"num_experts_per_tok\":8")\
 X("deepseek_v3 deepseek_v32","\"n_group\":8,\"topk_group\":4")\
-X("glm4_moe glm4v_moe_text glm4_moe_lite glm_moe_dsa solar_open exaone_moe mistral4","\"topk_group\":1")\
+X("glm4_moe glm4v_moe_text glm4_moe_lite glm_moe_dsa solar_open exaone_moe mistral4 dots1 ""nemotron_h","\"topk_group\":1")\
 X("glm4_moe glm4v_moe_text solar_open","\"norm_topk_prob\":true")\
 X("ernie4_5_moe","\"moe_k\":6,\"moe_num_shared_experts\":2")\
 X("aria aria_text","\"moe_topk\":2,\"moe_num_shared_experts\":2")\
@@ -8824,6 +9175,12 @@ X("mellum","\"rope_parameters\":{\"full_attention\":{\"rope_theta\":500000},""\"
 X("laguna","\"rope_parameters\":{\"full_attention\":{\"rope_theta\":500000,\"partial_rotary_factor\":0.5}," \
 "\"sliding_attention\":{\"rope_theta\":10000,\"partial_rotary_factor\":1}}")
 #define OXI_LLM_SOURCE_ONLY_LIST(X)\
+X("bert bert-pre roformer","is_decoder",0)\
+X("ernie","use_task_id",0)\
+X("big_bird","?attention_type:original_full",1)\
+X("big_bird","rescale_embeddings",0)\
+X("roformer","rotary_value",0)\
+X("hyperclovax","use_post_norm",1)\
 X("bloom","apply_residual_connection_post_layernorm",0)\
 X("opt","_remove_final_layer_norm*do_layer_norm_before",0)\
 X("gemma4","?use_bidirectional_attention:all",0)\
@@ -8832,7 +9189,7 @@ X("openai-gpt","?afn:gelu",1)\
 X("xglm","add_cross_attention",0)\
 X("aria aria_text","@hidden_act*0+?hidden_act:silu|1",1)\
 X("doge","is_moe",0)\
-X("apertus","?hidden_act:xielu",1)\
+X("apertus","@hidden_act*0+?hidden_act:xielu|1",1)\
 X("modern-bert-decoder","?classifier_activation:gelu",1)\
 X("laguna","moe_router_logit_softcapping",0)\
 X("cohere2moe","?shared_expert_combination_strategy:sum",0)\
@@ -8890,8 +9247,8 @@ uint32_t first,count;const float*values;uint32_t columns;}oxi_llm_plan;typedef s
 ox_file*weights;ox_file*modules[OXI_LLM_DENSE_MOST];oxi_llm_plan*plans;size_t plan_count,plan_room;uint32_t*pieces;size_t piece_room;
 int64_t heads,kv_heads,layers,nope_size,value_size,offset,beyond,experts;int64_t delta_keys,delta_key;int64_t delta_each;
 int64_t mixer_groups;int64_t width;int64_t turned;int64_t halves;bool tied,ternary,second;ox_string text[OXI_LLM_SOURCE_TEXT_COUNT];
-}oxi_llm_folder;typedef struct oxi_llm_config{ox_file*file;oxi_llm_folder*folder;oxi_json config,generation;oxi_json defaults;
-bool defaulted;uint32_t inner;}oxi_llm_config;
+}oxi_llm_folder;typedef struct oxi_llm_config{ox_file*file;oxi_llm_folder*folder;oxi_json config,generation;oxi_json sizes;
+oxi_json defaults;bool defaulted;uint32_t inner;}oxi_llm_config;
 
 
 static char*oxi_llm_folder_path(const ox_file*file,const char*name,size_t*bytes);
@@ -8957,17 +9314,23 @@ if(c->inner)found=oxi_llm_config_rope(json,c->inner,name+5,length-5);
 if(!found)found=oxi_llm_config_rope(json,0,name+5,length-5);}else
 found=oxi_llm_config_either(c,name,length);
 if(found)return&json->nodes[found];
+found=oxi_llm_config_is_null(c,name,length)?0:oxi_llm_config_member(&c->sizes,0,name,length);if(found)return&c->sizes.nodes[found];
 found=oxi_llm_default_member(c,name,length);return found?&c->defaults.nodes[found]:NULL;}
 static oxi_llm_config oxi_llm_with_defaults(const oxi_llm_config*c){oxi_llm_config with=*c;with.defaulted=true;return with;}
-static ox_status oxi_llm_add_defaults(oxi_llm_config*c){static const struct{const char*who,*members;}rows[]={
+typedef struct oxi_llm_default_row{const char*who,*members;}oxi_llm_default_row;
 #define OXI_X(who,members){who,members},
-OXI_LLM_SOURCE_DEFAULT_LIST(OXI_X)
+static const oxi_llm_default_row oxi_llm_size_defaults[]={OXI_LLM_SOURCE_CLASS_LIST(OXI_X)};
+static const oxi_llm_default_row oxi_llm_other_defaults[]={OXI_LLM_SOURCE_DEFAULT_LIST(OXI_X)};
 #undef OXI_X
-};
-char text[1024];size_t used=1;text[0]='{';for(size_t i=0;i<sizeof rows/sizeof*rows;i++)
+static ox_status oxi_llm_read_defaults(const oxi_llm_config*c,const oxi_llm_default_row*rows,size_t count,oxi_json*out){char text[1024];
+size_t used=1;text[0]='{';for(size_t i=0;i<count;i++)
 if(oxi_llm_is_of_type(c,rows[i].who)&&used+strlen(rows[i].members)+3<sizeof text)
 used+=(size_t)sprintf(text+used,"%s%s",used>1?",":"",rows[i].members);
-text[used]='}';return oxi_json_parse("defaults",text,used+1,&c->defaults);}
+text[used]='}';return oxi_json_parse("defaults",text,used+1,out);}
+static ox_status oxi_llm_add_defaults(oxi_llm_config*c){const size_t row=sizeof(oxi_llm_default_row);const ox_status status=
+oxi_llm_read_defaults(c,oxi_llm_size_defaults,sizeof oxi_llm_size_defaults/row,&c->sizes);
+if(status)return status;
+return oxi_llm_read_defaults(c,oxi_llm_other_defaults,sizeof oxi_llm_other_defaults/row,&c->defaults);}
 static const char*oxi_llm_config_text(const oxi_llm_config*c,const char*name){
 const oxi_json_node*node=oxi_llm_config_node(c,name,strlen(name));return node&&node->type==OXI_JSON_STRING?node->value.text:NULL;}
 typedef struct oxi_llm_size_row{const char*who,*name,*expression;}oxi_llm_size_row;
@@ -9033,7 +9396,14 @@ if(rough)value=(double)oxi_bf16_to_f32(oxi_f32_to_bf16((float)value));
 total=operation=='+'?total+value:operation=='-'?total-value:operation=='*'?total*value:total/value;operation=stop<end?*stop:0;
 p=stop<end?stop+1:end;}
 *out=total;return true;}
-static bool oxi_llm_eval(const oxi_llm_config*c,const char*expression,int depth,double*out,ox_status*status){
+static bool oxi_llm_is_name(const char*p,size_t length){
+return length>0&&!oxi_is_digit(*p)&&!strchr(".?%@^#$=~",*p)&&strcspn(p,"+-*/")>=length;}
+static bool oxi_llm_eval(const oxi_llm_config*c,const char*expression,int depth,double*out,ox_status*status){oxi_llm_config told=*c;
+told.sizes.count=told.defaults.count=0;for(const char*p=expression;*status==OX_OK;){const size_t length=strcspn(p,"|");
+if(!oxi_llm_is_name(p,length))break;
+if(oxi_llm_eval_one(&told,p,p+length,depth,out,status))return true;
+if(!p[length])break;
+p+=length+1;}
 while(*expression&&*status==OX_OK){const size_t length=strcspn(expression,"|");
 if(oxi_llm_eval_one(c,expression,expression+length,depth,out,status))return true;
 expression+=length+(expression[length]=='|');}
@@ -9140,6 +9510,8 @@ return oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,"config.json: layer_types 
 sliding[i]=strcmp(type->value.text,"sliding_attention")==0||strcmp(type->value.text,"chunked_attention")==0||
 (all&&strcmp(type->value.text,"full_attention")==0);}
 return OX_OK;}
+if(all){for(int64_t i=0;i<layers;i+=2)sliding[i]=1;
+return OX_OK;}
 types=oxi_llm_config_node(c,"attention_chunk_size",20)?oxi_llm_config_node(c,"no_rope_layers",14):NULL;
 if(types&&types->type==OXI_JSON_ARRAY&&types->length>=layers){for(int64_t i=0;i<layers;i++)
 sliding[i]=types[1 +i].type==OXI_JSON_INT&&types[1 +i].value.i!=0;
@@ -9153,8 +9525,10 @@ if(letters&&*letters){for(int64_t i=0;i<layers;i++)sliding[i]=letters[i%(int64_t
 return OX_OK;}
 ox_status status=oxi_llm_config_int(c,"sliding_window_pattern|_sliding_window_pattern|global_attn_every_n_layers",0,1<<20,
 c->folder->model->period<0?-c->folder->model->period:c->folder->model->period,&period);
-if(status==OX_OK&&oxi_llm_config_node(c,"use_sliding_window",18))
-status=oxi_llm_config_int(c,strcmp(c->folder->model->architecture,"qwen3moe")==0?"0":"max_window_layers|28",0,INT32_MAX,-1,&first_full);
+const bool dots=oxi_llm_row_holds(c,"dots1");
+if(status==OX_OK&&(dots||oxi_llm_config_node(c,"use_sliding_window",18)))
+status=oxi_llm_config_int(c,oxi_llm_row_holds(c,"qwen3moe")?"0":dots?"max_window_layers|62":"max_window_layers|28",
+0,INT32_MAX,-1,&first_full);
 for(int64_t i=0;i<layers&&status==OX_OK;i++){const bool full=period==0?i<first_full:c->folder->model->period<0?i%period==0
 :(i+1)%period==0;
 sliding[i]=!full;}
@@ -9291,10 +9665,10 @@ if(status==OX_OK)status=oxi_llm_fact_array(c,"feed_forward_length",OX_GGUF_I32,h
 oxi_free(heads,(size_t)layers*2*sizeof*heads);return status;}
 static ox_status oxi_llm_add_recurrent(const oxi_llm_config*c){const oxi_json_node*types=oxi_llm_config_node(c,"layer_types",11);
 const int64_t layers=c->folder->layers;if(!oxi_llm_row_holds(c,"qwen3next qwen35 qwen35moe minimax-01 olmo_hybrid"))return OX_OK;
-if(!types||types->type!=OXI_JSON_ARRAY||types->length<layers)return OX_OK;
+const bool listed=types&&types->type==OXI_JSON_ARRAY&&types->length>=layers;if(!listed&&!oxi_llm_row_holds(c,"minimax-01"))return OX_OK;
 uint8_t*recurrent=(uint8_t*)oxi_calloc((size_t)layers,1);if(!recurrent)return OX_ERR_NOMEM;
 for(int64_t i=0;i<layers;i++)
-recurrent[i]=types[1 +i].type==OXI_JSON_STRING&&strstr(types[1 +i].value.text,"linear");
+recurrent[i]=!listed?i%2==1:types[1 +i].type==OXI_JSON_STRING&&strstr(types[1 +i].value.text,"linear");
 const ox_status status=oxi_llm_fact_array(c,"attention.recurrent_layers",OX_GGUF_BOOL,recurrent,layers);
 oxi_free(recurrent,(size_t)layers);return status;}
 static ox_status oxi_llm_add_facts(const oxi_llm_config*c){const char*architecture=c->folder->model->architecture;
@@ -10054,9 +10428,10 @@ return oxi_llm_refuse_module(c,m,"a product of or for anything but the pooled ro
 "each token's is not supported");
 if(!*act)return oxi_llm_refuse_module(c,m,"no activation_function is named");
 if(!name)return oxi_llm_refuse_module(c,m,"an activation_function that is not supported");
-if(*name&&oxi_llm_module_flag(config,"use_residual",false))
-return oxi_llm_refuse_module(c,m,"use_residual with an activation_function is not supported");
-(void)snprintf(key,sizeof key,"dense_%d_activation",number);return*name?oxi_llm_fact_text(c,key,name,strlen(name)):OX_OK;}
+if(!*name)return OX_OK;
+(void)snprintf(key,sizeof key,"dense_%d_activation",number);const ox_status status=oxi_llm_fact_text(c,key,name,strlen(name));
+if(status!=OX_OK||!oxi_llm_module_flag(config,"use_residual",false))return status;
+(void)snprintf(key,sizeof key,"dense_%d_residual",number);return oxi_llm_fact_number(c,key,OX_GGUF_BOOL,1);}
 static ox_status oxi_llm_dense_file(const oxi_llm_config*c,const oxi_llm_module*m,ox_file**out){char name[96];size_t bytes=0;
 (void)snprintf(name,sizeof name,"%s/model.safetensors",m->folder);char*whole=oxi_llm_folder_path(c->file,name,&bytes);
 if(!whole)return OX_ERR_NOMEM;
@@ -10065,7 +10440,7 @@ if(there)return*out?OX_OK:ox_error();
 return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,"the weights of %s are no safetensors",
 oxi_quote(m->folder,strlen(m->folder)).text);}
 static oxi_llm_plan*oxi_llm_dense_plan(const oxi_llm_config*c,int index,const char*part,int64_t from){char name[64];
-(void)snprintf(name,sizeof name,"dense_%d.%s",index+2,part);oxi_llm_plan*plan=oxi_llm_add_plan(c,name);if(!plan)return NULL;
+(void)snprintf(name,sizeof name,"dense_%d%s",index+2,part);oxi_llm_plan*plan=oxi_llm_add_plan(c,name);if(!plan)return NULL;
 plan->module=(uint32_t)index+1;plan->from=(uint32_t)from;return plan;}
 static ox_status oxi_llm_dense_missing(const oxi_llm_config*c,const oxi_llm_module*m,const char*tensor){
 return oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,"%s: tensor %s is missing",oxi_quote(m->folder,strlen(m->folder)).text,tensor);}
@@ -10084,9 +10459,11 @@ if(ox_file_count(file)!=1 +biased+longer)
 return oxi_llm_refuse_module(c,m,"model.safetensors has more tensors than a product of this kind");
 if(!oxi_llm_module_has(config,"in_features",weight->shape[1])||!oxi_llm_module_has(config,"out_features",weight->shape[0]))
 return oxi_llm_refuse_module(c,m,"in_features or out_features are not those of linear.weight");
-oxi_llm_plan*plan=oxi_llm_dense_plan(c,index,"weight",at);if(plan&&added){plan->transform=OXI_LLM_TRANSFORM_ADDED;
+const bool plain=!*oxi_llm_dense_activation(oxi_llm_module_text(config,0,"activation_function"));
+oxi_llm_plan*plan=oxi_llm_dense_plan(c,index,".weight",at);if(plan&&added&&plain){plan->transform=OXI_LLM_TRANSFORM_ADDED;
 plan->by=(uint32_t)by;}
-if(plan&&biased)plan=oxi_llm_dense_plan(c,index,"bias",bias);
+if(plan&&longer&&!plain)plan=oxi_llm_dense_plan(c,index,"_residual.weight",by);
+if(plan&&biased)plan=oxi_llm_dense_plan(c,index,".bias",bias);
 return plan?OX_OK:OX_ERR_NOMEM;}
 static ox_status oxi_llm_dense_sizes(const oxi_llm_config*c,int number,const ox_file_entry*weight){char key[64];
 (void)snprintf(key,sizeof key,"dense_%d_feat_in",number);
@@ -10119,8 +10496,7 @@ return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,"modules.json: a key 
 oxi_quote(m.type,strlen(m.type)).text);
 ended=ended||norm;pooled=pooled||pooling;if(status==OX_OK&&pooling)status=oxi_llm_add_pooling(c,&m);
 if(status==OX_OK&&product)status=oxi_llm_add_dense(c,&m,dense++,pooled,&embedding);}
-if(status==OX_OK&&dense&&!pooled)
-status=oxi_llm_fact_number(c,"pooling_type",OX_GGUF_U32,0);
+if(status==OX_OK&&dense&&!pooled)status=oxi_llm_fact_number(c,"pooling_type",OX_GGUF_U32,0);
 if(status==OX_OK&&embedding!=width)
 status=oxi_llm_fact_number(c,"embedding_length_out",OX_GGUF_U32,(double)embedding);
 return status;}
@@ -10340,7 +10716,7 @@ static ox_file*oxi_llm_open_folder(const char*path,ox_device*device){oxi_llm_con
 ox_file*file=oxi_llm_empty_file(path,device,&oxi_format_huggingface);if(!file)return NULL;
 memset(&c,0,sizeof c);c.file=file;file->state=c.folder=(oxi_llm_folder*)oxi_calloc(1,sizeof*c.folder);
 const ox_status status=c.folder?oxi_llm_folder_read(&c):OX_ERR_NOMEM;oxi_json_free(&c.config);oxi_json_free(&c.generation);
-oxi_json_free(&c.defaults);if(status==OX_OK)return file;
+oxi_json_free(&c.sizes);oxi_json_free(&c.defaults);if(status==OX_OK)return file;
 oxi_file_free(file);return NULL;}
 /* >>llm/source/bin.c */
 static const oxi_format oxi_format_llama2c={"llama2.c","",NULL,NULL,NULL,NULL,NULL};typedef struct oxi_llm_bin{ox_file*file;
@@ -10615,6 +10991,10 @@ OXI_LLM_MODEL_PART(DENSE,"dense_2",ANY,ANY)\
 OXI_LLM_MODEL_PART(DENSE_2,"dense_3",ANY,ANY)\
 OXI_LLM_MODEL_PART(DENSE_3,"dense_4",ANY,ANY)\
 OXI_LLM_MODEL_PART(DENSE_4,"dense_5",ANY,ANY)\
+OXI_LLM_MODEL_PART(DENSE_RESIDUAL,"dense_2_residual",ANY,ANY)\
+OXI_LLM_MODEL_PART(DENSE_RESIDUAL_2,"dense_3_residual",ANY,ANY)\
+OXI_LLM_MODEL_PART(DENSE_RESIDUAL_3,"dense_4_residual",ANY,ANY)\
+OXI_LLM_MODEL_PART(DENSE_RESIDUAL_4,"dense_5_residual",ANY,ANY)\
 OXI_LLM_MODEL_PART(LOW_START,"hrm.z_l_init",NONE,WIDTH)\
 OXI_LLM_MODEL_PART(KEPT_SCORE,"output_res_score",NONE,WIDTH)\
 OXI_LLM_MODEL_PART(HYPER_MIX,"output_hc_fn",HYPER,HYPER_WIDTH)\
@@ -10834,12 +11214,12 @@ double value_scale;
 bool scale_falls;int64_t stack,low_passes;int64_t hyper;int64_t hyper_rank;int64_t hyper_rounds;double hyper_epsilon,hyper_magnitude;
 int64_t alternate;int64_t bank;double gate_cap,up_cap;
 int64_t halved;int64_t buckets,farthest;bool windows;
-ox_llm_pooling pooling;const oxi_llm_activation*dense[OXI_LLM_DENSE_MOST];bool causal;oxi_llm_mixing mixing;}oxi_llm_numbers;
-enum{OXI_LLM_GRAM_MOST=8,OXI_LLM_GRAM_ROWS=64};typedef struct oxi_llm_grams{int64_t most,each,rows;int64_t taps;int32_t end;
-uint64_t factor[OXI_LLM_GRAM_MOST];uint64_t first[OXI_LLM_GRAM_ROWS],count[OXI_LLM_GRAM_ROWS];}oxi_llm_grams;
-typedef struct oxi_llm_shared_memory{ox_tensor*memory;size_t used;}oxi_llm_shared_memory;struct ox_llm{int64_t references;
-const oxi_llm_family*family;ox_llm*encoder;ox_llm_config config;oxi_llm_numbers numbers;oxi_llm_grams grams;
-oxi_llm_rope rope,window_rope;
+ox_llm_pooling pooling;const oxi_llm_activation*dense[OXI_LLM_DENSE_MOST];bool dense_added[OXI_LLM_DENSE_MOST];bool causal;
+oxi_llm_mixing mixing;}oxi_llm_numbers;enum{OXI_LLM_GRAM_MOST=8,OXI_LLM_GRAM_ROWS=64};typedef struct oxi_llm_grams{
+int64_t most,each,rows;int64_t taps;int32_t end;uint64_t factor[OXI_LLM_GRAM_MOST];
+uint64_t first[OXI_LLM_GRAM_ROWS],count[OXI_LLM_GRAM_ROWS];}oxi_llm_grams;typedef struct oxi_llm_shared_memory{ox_tensor*memory;
+size_t used;}oxi_llm_shared_memory;struct ox_llm{int64_t references;const oxi_llm_family*family;ox_llm*encoder;ox_llm_config config;
+oxi_llm_numbers numbers;oxi_llm_grams grams;oxi_llm_rope rope,window_rope;
 ox_device*device;ox_tokenizer*tokenizer;char tokenizer_name[32];char*chat_template;int64_t chat_template_length;
 oxi_llm_part part[OXI_LLM_MODEL_ROLES];oxi_llm_layer*layers;ox_tensor*slopes;ox_tensor*head_numbers;oxi_llm_shared_memory by_head[2];};
 static bool oxi_llm_has_trait(const ox_llm*model,uint64_t trait){return(model->family->traits&trait)!=0;}
@@ -11965,14 +12345,26 @@ part->bias=ox_retain(bias);}
 ox_scope_end(&scope);if(!bias)return oxi_llm_error();}
 return OX_OK;}
 /* >>llm/model/dense.c */
-static bool oxi_llm_dense_entry(const ox_file*file,int number,const char*part,ox_file_entry*out){char name[32];
-(void)snprintf(name,sizeof name,"dense_%d.%s",number,part);const int64_t at=oxi_file_find(file,name);
+static bool oxi_llm_dense_entry(const ox_file*file,int number,const char*part,ox_file_entry*out){char name[40];
+(void)snprintf(name,sizeof name,"dense_%d%s",number,part);const int64_t at=oxi_file_find(file,name);
 return at>=0&&ox_file_get_entry(file,at,out)==OX_OK;}
 static ox_status oxi_llm_check_dense_size(const ox_file*file,const char*architecture,int number,const char*end,int64_t size){
 char key[96];int64_t stated=0;(void)snprintf(key,sizeof key,"%s.dense_%d_%s",architecture,number,end);
 const ox_status status=oxi_llm_meta_int(file,key,0,INT32_MAX,0,&stated);if(status||stated==0||stated==size)return status;
 return oxi_fail(OX_ERR_SHAPE,"llm: metadata key %s is %lld, tensor dense_%d.weight has %lld",key,
 (long long)stated,number,(long long)size);}
+static bool oxi_llm_dense_adds(const ox_file*file,const char*architecture,int number){char key[96];
+(void)snprintf(key,sizeof key,"%s.dense_%d_residual",architecture,number);const ox_file_meta meta=ox_file_meta_find(file,key);
+return meta.type==OX_FILE_META_BOOL&&meta.i!=0;}
+static ox_status oxi_llm_check_dense_residual(const ox_file*file,const char*architecture,int number,int64_t rows,int64_t columns){
+const bool adds=oxi_llm_dense_adds(file,architecture,number);ox_file_entry by;
+if(!oxi_llm_dense_entry(file,number,"_residual.weight",&by)){if(!adds||rows==columns)return OX_OK;
+return oxi_fail(OX_ERR_SHAPE,"llm: tensor dense_%d_residual.weight is missing, for %lld rows of %lld",number,
+(long long)rows,(long long)columns);}
+if(adds&&by.ndim==2&&by.shape[0]==rows&&by.shape[1]==columns&&oxi_info(by.dtype)->cls==OX_CLASS_FLOAT)
+return OX_OK;
+return oxi_fail(OX_ERR_SHAPE,"llm: tensor %s is %s of %s, for %lld rows of %lld that %s",by.name,
+oxi_shape_text(by.ndim,by.shape),ox_dtype_name(by.dtype),(long long)rows,(long long)columns,adds?"are added":"nothing is added to");}
 static ox_status oxi_llm_check_product(const ox_file*file,const char*architecture,int number,const ox_file_entry*weight,int64_t*width){
 const int64_t columns=weight->ndim>0?weight->shape[weight->ndim-1]:0;const ox_dtype_info*info=oxi_info(weight->dtype);ox_file_entry bias;
 int64_t rows=1;if(info->cls!=OX_CLASS_FLOAT&&info->cls!=OX_CLASS_BLOCK)
@@ -11983,18 +12375,20 @@ rows=weight->shape[d]>0&&weight->shape[d]<=INT32_MAX/rows?rows*weight->shape[d]:
 if(weight->ndim<1||weight->ndim>3||columns!=*width||rows<1)
 return oxi_fail(OX_ERR_SHAPE,"llm: tensor %s is %s, behind a row of %lld",weight->name,
 oxi_shape_text(weight->ndim,weight->shape),(long long)*width);
-if(oxi_llm_dense_entry(file,number,"bias",&bias)&&(bias.ndim!=1||bias.shape[0]!=rows))
+if(oxi_llm_dense_entry(file,number,".bias",&bias)&&(bias.ndim!=1||bias.shape[0]!=rows))
 return oxi_fail(OX_ERR_SHAPE,"llm: tensor %s is %s, for %lld rows",bias.name,oxi_shape_text(bias.ndim,bias.shape),(long long)rows);
-const ox_status status=oxi_llm_check_dense_size(file,architecture,number,"feat_in",columns);*width=rows;
-return status?status:oxi_llm_check_dense_size(file,architecture,number,"feat_out",rows);}
+ox_status status=oxi_llm_check_dense_residual(file,architecture,number,rows,columns);
+if(!status)status=oxi_llm_check_dense_size(file,architecture,number,"feat_in",columns);
+*width=rows;return status?status:oxi_llm_check_dense_size(file,architecture,number,"feat_out",rows);}
 static ox_status oxi_llm_refuse_products(const ox_file*file,const char*architecture,int last){
-static const char*const facts[]={"feat_in","feat_out","activation"};char key[96]="";ox_file_entry entry;bool found=false;
-for(int64_t i=0;!found&&i<ox_file_count(file);i++){
+static const char*const facts[]={"feat_in","feat_out","activation","residual"};const int kinds=(int)(sizeof facts/sizeof*facts);
+char key[96]="";ox_file_entry entry;bool found=false;for(int64_t i=0;!found&&i<ox_file_count(file);i++){
 if(ox_file_get_entry(file,i,&entry)!=OX_OK||strncmp(entry.name,"dense_",6)!=0)continue;
 const char*digits=entry.name+6;if(*digits<'0'||*digits>'9')continue;
-const int number=digits[1]=='.'?*digits-'0':10;found=number<2||number>last;
+const bool one=digits[1]=='.'||strcmp(digits+1,"_residual.weight")==0;const int number=one?*digits-'0':10;found=number<2||number>last;
 if(found)(void)snprintf(key,sizeof key,"tensor %.64s",entry.name);}
-for(int i=3*(last-1);!found&&i<3*OXI_LLM_DENSE_MOST;i++){(void)snprintf(key,sizeof key,"%s.dense_%d_%s",architecture,i/3 +2,facts[i%3]);
+for(int i=kinds*(last-1);!found&&i<kinds*OXI_LLM_DENSE_MOST;i++){
+(void)snprintf(key,sizeof key,"%s.dense_%d_%s",architecture,i/kinds+2,facts[i%kinds]);
 const ox_file_meta meta=ox_file_meta_find(file,key);
 const bool none=(meta.type==OX_FILE_META_INT||meta.type==OX_FILE_META_UINT)&&meta.i==0;found=meta.type!=OX_FILE_META_NONE&&!none;}
 if(!found)return OX_OK;
@@ -12002,7 +12396,7 @@ return oxi_fail(OX_ERR_UNSUPPORTED,"llm: %s is of no product behind the model: t
 "at most %d are supported",key,last-1,(int)OXI_LLM_DENSE_MOST);}
 static ox_status oxi_llm_check_dense(const ox_file*file,const char*architecture,int64_t width,int64_t*embedding){char key[96];
 ox_file_entry weight;int64_t stated=0;int last=1;ox_status status=OX_OK;*embedding=width;
-while(!status&&last<=OXI_LLM_DENSE_MOST&&oxi_llm_dense_entry(file,last+1,"weight",&weight))
+while(!status&&last<=OXI_LLM_DENSE_MOST&&oxi_llm_dense_entry(file,last+1,".weight",&weight))
 status=oxi_llm_check_product(file,architecture,++last,&weight,embedding);
 if(!status)status=oxi_llm_refuse_products(file,architecture,last);
 (void)snprintf(key,sizeof key,"%s.embedding_length_out",architecture);if(status||last==1)return status;
@@ -12138,8 +12532,8 @@ if(!shared->memory){if(!oxi_mul_size(bytes,(size_t)model->config.layers,&all))re
 const int64_t shape=(int64_t)all;if(!(shared->memory=ox_retain(oxi_tensor_new(ox_cpu(),OX_U8,1,&shape))))return NULL;
 shared->memory->storage->layout=&oxi_repacked_layout;}
 if(bytes>ox_nbytes(shared->memory)-shared->used)return t;
-char*data=oxi_ptr(shared->memory)+shared->used;memcpy(data,oxi_ptr(t),ox_nbytes(t));shared->used+=bytes;
-ox_tensor*placed=ox_from_blob(data,ox_shape_of(t),NULL,t->dtype,oxi_llm_leave_shared,ox_retain(shared->memory));
+char*data=oxi_ptr(shared->memory)+shared->used;memcpy(data,oxi_ptr(t),ox_nbytes(t));shared->used+=bytes;ox_tensor*placed=
+ox_from_blob(data,ox_shape_of(t),NULL,t->dtype,oxi_llm_leave_shared,ox_retain(shared->memory));
 if(!placed)ox_release(shared->memory);
 if(placed&&oxi_is_block(t->dtype))placed->storage->layout=&oxi_repacked_layout;
 return placed;}
@@ -12298,8 +12692,8 @@ for(size_t i=0;i<sizeof others/sizeof*others;i++)
 if(others[i]>most)most=others[i];
 ox_scope scope=ox_scope_begin();ox_tensor*numbers=ox_unsqueeze(oxi_arange(0,(double)most,1,OX_I32,ox_cpu()),0);
 model->head_numbers=ox_retain(ox_to(numbers,model->device));ox_scope_end(&scope);return model->head_numbers?OX_OK:oxi_llm_error();}
-static void oxi_llm_begin_with_scale(ox_llm*model){static const oxi_llm_layer_role others[]={
-OXI_LLM_EXPERTS_NORM,OXI_LLM_EXPERTS_PRE_NORM,OXI_LLM_GRAM_KEY,OXI_LLM_ATTENTION_RESIDUAL,
+static void oxi_llm_begin_with_scale(ox_llm*model){
+static const oxi_llm_layer_role others[]={OXI_LLM_EXPERTS_NORM,OXI_LLM_EXPERTS_PRE_NORM,OXI_LLM_GRAM_KEY,OXI_LLM_ATTENTION_RESIDUAL,
 OXI_LLM_HIDDEN_RESIDUAL,OXI_LLM_PAST_DOWN,OXI_LLM_EMBEDDING_SHARE,OXI_LLM_LAYER_SCALE};
 oxi_llm_numbers*n=&model->numbers;const oxi_llm_part*own=model->part;
 const double scale=n->residual_scale,begin=n->embedding_scale>0?n->embedding_scale:1;
@@ -12319,14 +12713,18 @@ bool same=n->router==OXI_LLM_ROUTER_SOFTMAX&&n->routed_norm&&n->expert_groups<2&
 for(int64_t i=0;same&&i<model->config.layers;i++){const oxi_llm_part*p=model->layers[i].part,*choice=&p[OXI_LLM_ROUTER_CHOICE];
 same=!choice->weight&&!choice->bias&&!p[OXI_LLM_CHUNKS_DOWN].weight&&!p[OXI_LLM_VALUE_ROUTER].weight;}
 if(same)n->router=OXI_LLM_ROUTER_LATE;}
+static ox_status oxi_llm_dense_single(oxi_llm_part*part){if(!part->weight||part->weight->dtype!=OX_F64)return OX_OK;
+ox_tensor*single=ox_retain(ox_cast(part->weight,OX_F32));if(!single)return oxi_llm_error();
+ox_release(part->weight);part->weight=single;return OX_OK;}
 static ox_status oxi_llm_load_dense(ox_llm*model,const ox_file*file){ox_llm_config*c=&model->config;char key[32];
 ox_status status=oxi_llm_check_dense(file,c->architecture,c->width,&c->embedding);
 c->late=model->part[OXI_LLM_DENSE].weight&&model->numbers.pooling==OX_LLM_POOLING_MODEL;
-for(int i=0;i<OXI_LLM_DENSE_MOST&&model->part[OXI_LLM_DENSE+i].weight&&!status;i++){oxi_llm_part*part=&model->part[OXI_LLM_DENSE+i];
-if(part->weight->dtype==OX_F64){ox_tensor*single=ox_retain(ox_cast(part->weight,OX_F32));
-if(!single)return oxi_llm_error();
-ox_release(part->weight);part->weight=single;}
-(void)snprintf(key,sizeof key,"dense_%d_activation",i+2);status=oxi_llm_read_activation(model,file,key,&model->numbers.dense[i]);}
+for(int i=0;i<OXI_LLM_DENSE_MOST&&model->part[OXI_LLM_DENSE+i].weight&&!status;i++){
+status=oxi_llm_dense_single(&model->part[OXI_LLM_DENSE+i]);
+if(!status)status=oxi_llm_dense_single(&model->part[OXI_LLM_DENSE_RESIDUAL+i]);
+if(status)break;
+model->numbers.dense_added[i]=oxi_llm_dense_adds(file,c->architecture,i+2);(void)snprintf(key,sizeof key,"dense_%d_activation",i+2);
+status=oxi_llm_read_activation(model,file,key,&model->numbers.dense[i]);}
 return status;}
 static ox_status oxi_llm_load_weights(ox_llm*model,ox_file*file){ox_status status=OX_OK;
 for(int role=0;!status&&role<OXI_LLM_MODEL_ROLES;role++){const oxi_llm_part_row*row=&oxi_llm_model_parts[role];
@@ -12434,6 +12832,7 @@ OXI_LLM_FAMILY("gptj",PARALLEL,LAYER,PAIRS,gelu_tanh,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("granite",PRE,RMS,PAIRS,silu,SOFTMAX,1,BEFORE,T(LOGIT_DIVIDED)|T(ROUTED_NORM)|T(ROPE_FACT))
 OXI_LLM_FAMILY("granite_swa",PRE,RMS,PAIRS,silu,SOFTMAX,1,BEFORE,T(LOGIT_DIVIDED)|T(ROUTED_NORM))
 OXI_LLM_FAMILY("granitemoe",PRE,RMS,PAIRS,silu,SOFTMAX,1,BEFORE,T(LOGIT_DIVIDED)|T(ROUTED_NORM))
+OXI_LLM_FAMILY("hyperclovax",SANDWICH,RMS,HALVES,silu,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("grok",SANDWICH,RMS,HALVES,gelu_tanh,SOFTMAX,1,BEFORE,T(SCORE_CAP)|
 T(LOGIT_CAP)|T(ROUTED_NORM)|T(DENSE_BESIDE)|T(BESIDE_ROOT))
 OXI_LLM_FAMILY("grovemoe",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(ROUTED_NORM))
@@ -12507,6 +12906,8 @@ OXI_LLM_FAMILY("starcoder2",PRE,LAYER,HALVES,gelu_tanh,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("talkie",PRE,RMS,HALVES,silu,SOFTMAX,1,BEFORE,T(BARE_NORMS)|T(EMBEDDING_NORMED)|T(LATE_NORMS)|T(LATE_BARE_NORMS))
 OXI_LLM_FAMILY("xverse",PRE,RMS,PAIRS,silu,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("bert",SUM,LAYER,NONE,gelu,SOFTMAX,1,ALL,T(ENCODER))
+OXI_LLM_FAMILY("bert-pre",PRE,LAYER,NONE,gelu,SOFTMAX,1,ALL,T(ENCODER))
+OXI_LLM_FAMILY("roformer",SUM,LAYER,PAIRS,gelu,SOFTMAX,1,ALL,T(ENCODER))
 OXI_LLM_FAMILY("mpnet",SUM,LAYER,NONE,gelu,SOFTMAX,1,ALL,T(ENCODER))
 OXI_LLM_FAMILY("jina-bert-v3",SUM,LAYER,HALVES,gelu,SOFTMAX,1,ALL,T(ENCODER))
 OXI_LLM_FAMILY("nomic-bert",SUM,LAYER,HALVES,silu,SOFTMAX,1,ALL,T(ENCODER))
@@ -13256,8 +13657,8 @@ list[1]=oxi_llm_want(&p[OXI_LLM_LATENT],x);if(!oxi_llm_products(list,2))return N
 q=oxi_llm_finish_queries(model,l,list[0].out);q=ox_transpose(oxi_llm_split(q,l->heads,n->latent_key),0,1);
 to_latent=p[OXI_LLM_LATENT_KEY].weight;to_values=p[OXI_LLM_LATENT_VALUE].weight;
 if(!to_latent||!to_values)oxi_llm_split_latent(model,l,&to_latent,&to_values);
-q=oxi_llm_latent_queries(batch,l,q,plain,to_latent);if(!q)return NULL;
-ox_tensor*kept=oxi_llm_remember_latents(batch,index,list[1].out);
+ox_tensor*kept=oxi_llm_remember_latents(batch,index,list[1].out);q=kept?oxi_llm_latent_queries(batch,l,q,plain,to_latent):NULL;
+if(!q)return NULL;
 ox_tensor*mixed=oxi_llm_attend(batch,l,q,kept,ox_narrow(kept,2,0,n->latent));return oxi_llm_product_by_head(model,mixed,to_values);}
 static ox_tensor*oxi_llm_attend_source(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){const ox_llm_context*context=batch->context;
 const oxi_llm_layer*l=&context->model->layers[index];ox_attention_desc desc;memset(&desc,0,sizeof desc);
@@ -14064,8 +14465,12 @@ static ox_status oxi_llm_run_dense(const ox_llm*model,int64_t count,float*rows){
 ox_scope scope=ox_scope_begin();ox_device_scope cpu=ox_device_scope_begin(ox_cpu());
 ox_tensor*x=ox_from_floats(rows,OX_SHAPE(count,model->config.width),OX_F32);ox_device_scope_end(&cpu);x=ox_to(x,model->device);
 for(int i=0;i<OXI_LLM_DENSE_MOST&&model->part[OXI_LLM_DENSE+i].weight&&x;i++){
-const oxi_llm_activation*activation=model->numbers.dense[i];oxi_llm_wanted w=oxi_llm_want(&model->part[OXI_LLM_DENSE+i],x);
-x=oxi_llm_products(&w,1)?w.out:NULL;if(x&&activation)x=activation->plain(x);}
+const oxi_llm_activation*activation=model->numbers.dense[i];const oxi_llm_part*residual=&model->part[OXI_LLM_DENSE_RESIDUAL+i];
+ox_tensor*taken=model->numbers.dense_added[i]?x:NULL;oxi_llm_wanted w=oxi_llm_want(&model->part[OXI_LLM_DENSE+i],x);
+x=oxi_llm_products(&w,1)?w.out:NULL;if(x&&activation)x=activation->plain(x);
+if(taken&&residual->weight){oxi_llm_wanted r=oxi_llm_want(residual,taken);
+taken=oxi_llm_products(&r,1)?r.out:NULL;if(!taken)x=NULL;}
+if(x&&taken)x=ox_add(x,taken);}
 const ox_status status=x?ox_to_floats(x,rows,count*model->config.embedding):oxi_llm_error();ox_scope_end(&scope);return status;}
 static ox_status oxi_llm_finish_rows(const ox_llm*model,ox_llm_pooling pooling,int64_t*count,int64_t*width,float*rows){
 const bool late=model->config.late;if(!late)*count=oxi_llm_pool(pooling,*count,*width,rows);
@@ -15161,7 +15566,7 @@ memcpy(work->all,work->facts.pairs,work->facts.count*sizeof*work->all);
 memcpy(work->all+work->facts.count,work->pairs,(size_t)work->pair_count*sizeof*work->all);return OX_OK;}
 static ox_status oxi_llm_refuse_dense(const ox_file*file){
 static const char*const names[]={"dense_2.bias","dense_3.bias","dense_2.scale","dense_3.scale","dense_4.weight"};
-static const char*const keys[]={"dense_2_activation","dense_3_activation"};
+static const char*const keys[]={"dense_2_activation","dense_3_activation","dense_2_residual","dense_3_residual"};
 const ox_file_meta architecture=ox_file_meta_find(file,"general.architecture");int64_t width=0,embedding=0;char name[64]="",key[96];
 if(architecture.type==OX_FILE_META_STRING)oxi_llm_copy_text(architecture.text,name,sizeof name);
 (void)snprintf(key,sizeof key,"%s.embedding_length",name);ox_status status=oxi_llm_meta_int(file,key,0,INT32_MAX,0,&width);

@@ -75,7 +75,7 @@
 #ifndef OX_TORCH_NN_FILE
 #define OX_TORCH_NN_FILE "oxtorch_nn.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0x02410c3f
+#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0x432d63bf
 
 #ifndef OX_TORCH_NN_H
 #define OX_TORCH_NN_H
@@ -1488,16 +1488,38 @@ typedef struct oxi_norm_row{int64_t n;const float*g,*x,*weight;bool centered,str
 double sum,squares,total,along;
 float*weight_sums,*bias_sums;float*out,*first,*last,*to;const float*whole;int64_t head,end,lag;}oxi_norm_row;
 typedef struct oxi_channel_numbers{float mean,a,b,c;}oxi_channel_numbers;typedef struct oxi_cell_row{int64_t n;const float*in[4];
-float*out[3];float least;}oxi_cell_row;typedef struct oxi_back_kernels{int picks,degree;float step;
+float*out[3];float least;}oxi_cell_row;enum{OXI_BACK_ROW_MOST=1<<16,OXI_PAGE_FLOATS=1024};typedef struct oxi_rows_back oxi_rows_back;
+typedef struct oxi_back_kernels{int picks,degree;float step;
 void(*silu)(int64_t n,const float*g,const float*x,float*out,bool streams,const float*table);
 void(*gelu)(int64_t n,const float*g,const float*x,float*out,bool streams,const float*table);
 void(*softmax)(int64_t n,const float*g,const float*y,float along,float*out,bool streams);
 float(*softmax_next)(int64_t n,const float*g,const float*y,float along,float*out,const float*next_g,const float*next_y);
-void(*log_softmax)(int64_t n,const float*g,const float*y,float along,float*out,bool streams);void(*norm_sums)(oxi_norm_row*r);
-void(*norm_write)(const oxi_norm_row*r,oxi_norm_row*next);
+void(*log_softmax)(int64_t n,const float*g,const float*y,float along,float*out,bool streams);void(*norm_measure)(oxi_norm_row*r);
+void(*norm_rows)(const oxi_rows_back*r,int64_t first,int64_t end,float*room,float*sums);
 void(*channel)(int64_t n,const float*g,const float*x,const oxi_channel_numbers*c,float*out,bool streams);
 void(*lstm)(const oxi_cell_row*r);void(*gru)(const oxi_cell_row*r);void(*rnn)(const oxi_cell_row*r);
 void(*lstm_back)(const oxi_cell_row*r);void(*gru_back)(const oxi_cell_row*r);void(*rnn_back)(const oxi_cell_row*r);}oxi_back_kernels;
+typedef void(*oxi_row_back)(const oxi_rows_back*r,const float*g,const float*y,float*out);struct oxi_rows_back{const oxi_call*call;
+const oxi_kernels*k;const oxi_back_kernels*own;oxi_row_back row;int64_t n,rows,tasks,each;bool goes_on;double eps,share;
+const float*in[2];const float*weight;bool streams,narrow;float*sums,*scratch;int64_t lane_numbers,step;};
+static char*oxi_numbers_at(const ox_tensor*t,int64_t first){return oxi_ptr(t)+oxi_signed_bytes(t->dtype,first);}
+static const float*oxi_floats_of(const oxi_kernels*k,const ox_tensor*t,int64_t first,int64_t n,float*room){
+const char*at=oxi_numbers_at(t,first);if(t->dtype==OX_F32)return(const float*)(const void*)at;
+k->load[t->dtype][OXI_LANE_F32](n,at,1,room);return room;}
+OXI_SMALL const float*oxi_back_read(const oxi_rows_back*r,int operand,int64_t i,float*room){
+if(r->in[operand])return r->in[operand]+i*r->n;
+return oxi_floats_of(r->k,r->call->in[operand],i*r->n,r->n,room);}
+typedef struct oxi_norm_lines{float line[4][OXI_LINE/sizeof(float)];float*to[4];int at;}oxi_norm_lines;
+static OXI_NOINLINE void oxi_norm_moments(const oxi_rows_back*r,const oxi_norm_row*row,double*mean,double*squares){double a=0,b=0;
+oxi_partial p=oxi_partial_of(&a,&b);(row->centered?oxi_moments_row:oxi_squares_row)(r->k,&p,r->n,row->x,0);*mean=row->centered?a:0;
+*squares=row->centered?b:a;}
+enum{OXI_NORM_NEAR=192};OXI_SMALL int64_t oxi_norm_lag(const float*from,const float*out){
+int64_t behind=(int64_t)(((uintptr_t)out-(uintptr_t)from)/sizeof(float)%1024);return behind<OXI_NORM_NEAR?oxi_round_up(behind,32):0;}
+#if defined(__GNUC__) && !defined(__clang__)
+#define OXI_AS_WRITTEN _Pragma("GCC optimize(\"fp-contract=off\", \"no-schedule-insns2\", \"no-ivopts\")")
+#else
+#define OXI_AS_WRITTEN
+#endif
 /* >>cpu/simd/vocabulary.inc */
 #define OXI_CODES_BYTES 0
 #define OXI_CODES_WORDS 1
@@ -2160,6 +2182,7 @@ OXI_STRAIGHT_END
 #undef OXI_ISA
 #undef OXI_PASTE_TIER_EXPANDED
 #undef OXI_PASTE_TIER
+#undef OXI_AS_WRITTEN
 static const oxi_back_kernels*oxi_back_kernels_in_use(void){static const struct{const char*tier;
 const oxi_back_kernels*kernels;}tiers[]={
 #ifdef OXI_BUILD_C
@@ -2187,12 +2210,7 @@ return tiers[0].kernels;}
 /* >>autograd/back/functions.c */
 enum{OXI_FUNCTION_BACK_TASK=1<<14,OXI_FUNCTION_BACK_TILE=1024};typedef struct oxi_function_job{const ox_tensor*g,*x,*out;
 const oxi_kernels*k;void(*kernel)(int64_t n,const float*g,const float*x,float*out,bool streams,const float*table);const float*table;
-int64_t count;bool narrow,streams;}oxi_function_job;static char*oxi_numbers_at(const ox_tensor*t,int64_t first){
-return oxi_ptr(t)+oxi_signed_bytes(t->dtype,first);}
-static const float*oxi_floats_of(const oxi_kernels*k,const ox_tensor*t,int64_t first,int64_t n,float*room){
-const char*at=oxi_numbers_at(t,first);if(t->dtype==OX_F32)return(const float*)(const void*)at;
-k->load[t->dtype][OXI_LANE_F32](n,at,1,room);return room;}
-static void oxi_function_back_tile(const oxi_function_job*f,int64_t first,int64_t n){
+int64_t count;bool narrow,streams;}oxi_function_job;static void oxi_function_back_tile(const oxi_function_job*f,int64_t first,int64_t n){
 OXI_ALIGNED float g[OXI_FUNCTION_BACK_TILE],x[OXI_FUNCTION_BACK_TILE];
 f->k->load[f->g->dtype][OXI_LANE_F32](n,oxi_numbers_at(f->g,first),1,g);
 f->k->load[f->x->dtype][OXI_LANE_F32](n,oxi_numbers_at(f->x,first),1,x);f->kernel(n,g,x,x,false,f->table);
@@ -2228,54 +2246,10 @@ f.count=ox_numel(f.x);f.narrow=f.g->dtype!=OX_F32||f.x->dtype!=OX_F32||f.out->dt
 oxi_parallel_for(oxi_parts(f.count,OXI_FUNCTION_BACK_TASK),oxi_function_back_task,&f);
 return OX_OK;}
 /* >>autograd/back/rows.c */
-enum{OXI_BACK_ROW_MOST=1<<16,OXI_PAGE_FLOATS=1024};typedef struct oxi_rows_back oxi_rows_back;
-typedef void(*oxi_row_back)(const oxi_rows_back*r,const float*g,const float*y,float*out);struct oxi_rows_back{const oxi_call*call;
-const oxi_kernels*k;const oxi_back_kernels*own;oxi_row_back row;int64_t n,rows,tasks,each;bool goes_on;double eps,share;
-const float*in[2];const float*weight;bool streams,narrow;float*sums,*scratch;int64_t lane_numbers,step;};
 static void oxi_softmax_row_back(const oxi_rows_back*r,const float*g,const float*y,float*out){
 r->own->softmax(r->n,g,y,r->k->dot_f32(r->n,g,y),out,r->streams);}
 static void oxi_log_softmax_row_back(const oxi_rows_back*r,const float*g,const float*y,float*out){
 r->own->log_softmax(r->n,g,y,(float)r->k->row_sum(r->n,g,false),out,r->streams);}
-static const float*oxi_back_read(const oxi_rows_back*r,int operand,int64_t i,float*room){if(r->in[operand])return r->in[operand]+i*r->n;
-return oxi_floats_of(r->k,r->call->in[operand],i*r->n,r->n,room);}
-typedef struct oxi_norm_lines{float line[4][OXI_LINE/sizeof(float)];float*to[4];int at;}oxi_norm_lines;
-static oxi_norm_row oxi_norm_row_of(const oxi_rows_back*r,float*sums){oxi_norm_row row;memset(&row,0,sizeof row);row.n=r->n;
-row.weight=r->weight;row.weight_sums=sums;row.bias_sums=sums?sums+r->step:NULL;row.centered=r->call->op==OXI_OP_layer_norm_back;
-row.streams=r->streams;return row;}
-static void oxi_norm_row_begin(const oxi_rows_back*r,int64_t i,float*room,oxi_norm_row*row){row->g=oxi_back_read(r,0,i,room);
-row->x=oxi_back_read(r,1,i,room+r->n);row->about=row->centered?oxi_row_about(r->n,row->x):0;
-row->sum=row->squares=row->total=row->along=0;}
-static void oxi_norm_row_place(const oxi_rows_back*r,oxi_norm_lines*l,oxi_norm_row*row,float*out,bool ends){
-const int64_t in_line=OXI_LINE/(int64_t)sizeof(float);row->to=NULL;row->head=r->streams?oxi_row_past_head(out,r->n):0;
-row->end=row->head+(r->n-row->head)/in_line*in_line;row->out=row->first=out;row->last=out+row->end;
-if(row->head&&l->to[l->at])row->first=l->line[l->at]+in_line-row->head;
-if(!r->streams||ends||row->end==r->n)return;
-l->at=(l->at+1)%4;row->whole=l->line[l->at];row->to=l->to[l->at];l->to[l->at]=row->last;row->last=l->line[l->at];}
-enum{OXI_NORM_NEAR=192};static int64_t oxi_norm_lag(const float*from,const float*out){
-int64_t behind=(int64_t)(((uintptr_t)out-(uintptr_t)from)/sizeof(float)%1024);return behind<OXI_NORM_NEAR?oxi_round_up(behind,32):0;}
-static void oxi_norm_row_take(const oxi_rows_back*r,oxi_norm_row*row){
-double count=(double)r->n,off=row->sum*r->share,squares=row->squares-off*row->sum;
-double mean=row->about+off;
-bool fits=row->squares>1e-12*count&&row->squares<1e30&&off*row->sum<=0.5*row->squares&&fabs(row->along)<1e38;if(!fits){double a=0,b=0;
-oxi_partial p=oxi_partial_of(&a,&b);(row->centered?oxi_moments_row:oxi_squares_row)(r->k,&p,r->n,row->x,0);mean=row->centered?a:0;
-squares=row->centered?b:a;}
-double scale=1/sqrt(squares*r->share+r->eps);
-row->mean=(float)mean;row->scale=(float)scale;row->rest=(float)((row->mean-mean)*scale);if(fits)
-row->along=(row->along-off*row->total)*scale;
-else
-r->own->norm_sums(row);
-row->total=row->centered?row->total*r->share:0;row->along*=r->share;}
-static void oxi_norm_rows(const oxi_rows_back*r,int64_t first,int64_t end,float*room,float*sums){const ox_tensor*out=r->call->out[0];
-int64_t step=oxi_signed_bytes(out->dtype,r->n);char*to=oxi_ptr(out)+first*step;oxi_norm_row row[2],nothing=oxi_norm_row_of(r,sums);
-oxi_norm_lines lines;memset(&lines,0,sizeof lines);row[0]=row[1]=nothing;nothing.n=0;oxi_norm_row_begin(r,first,room,&row[first&1]);
-r->own->norm_write(&nothing,&row[first&1]);for(int64_t i=first;i<end;i++,to+=step){
-oxi_norm_row*at=&row[i&1],*next=i+1<end?&row[1 -(i&1)]:NULL;float*result=r->narrow?room+4*r->n:(float*)(void*)to;
-if(next)oxi_norm_row_begin(r,i+1,room+((i+1 -first)&1)*2*r->n,next);
-oxi_norm_row_place(r,&lines,at,result,!next);if(next)
-at->lag=oxi_max_i64(oxi_norm_lag(next->x,result+at->head),oxi_norm_lag(next->g,result+at->head));
-oxi_norm_row_take(r,at);r->own->norm_write(at,next);if(r->narrow)r->k->store[out->dtype][OXI_LANE_F32](r->n,result,to,1);}
-for(int k=0;k<4;k++)
-if(lines.to[k])r->k->stream(OXI_LINE,lines.line[k],lines.to[k]);}
 static void oxi_softmax_rows(const oxi_rows_back*r,int64_t first,int64_t end){const float*g=r->in[0]+first*r->n,*y=r->in[1]+first*r->n;
 float*out=(float*)(void*)oxi_ptr(r->call->out[0])+first*r->n;float along=r->k->dot_f32(r->n,g,y);
 for(;first+1<end;first++,g+=r->n,y+=r->n,out+=r->n)
@@ -2287,7 +2261,7 @@ float*room=r->scratch+lane*r->lane_numbers;if(r->row==oxi_softmax_row_back&&r->s
 oxi_softmax_rows(r,index*each,end);return;}
 float*sums=r->sums?r->sums+index*2*r->step:NULL;for(int k=0;sums&&k<2;k++)
 memset(sums+k*r->step,0,(size_t)n*sizeof*sums);
-if(!r->row&&index*each<end)oxi_norm_rows(r,index*each,end,room,sums);
+if(!r->row&&index*each<end)r->own->norm_rows(r,index*each,end,room,sums);
 for(int64_t i=index*each;r->row&&i<end;i++){char*to=oxi_ptr(out)+oxi_signed_bytes(out->dtype,i*n);
 float*result=r->narrow?room+4*n:(float*)(void*)to;r->row(r,oxi_back_read(r,0,i,room),oxi_back_read(r,1,i,room+n),result);
 if(r->narrow)r->k->store[out->dtype][OXI_LANE_F32](n,result,to,1);}}
@@ -2333,12 +2307,12 @@ int64_t groups=oxi_parts(r->channels/r->together,r->group_parts)*r->together;t.s
 t.sample_end=oxi_min_i64(t.sample+samples,r->samples);t.channel=index%r->group_parts*groups;
 t.channel_end=oxi_min_i64(t.channel+groups,r->channels);t.sums=r->sums+index/r->group_parts*2*r->channels;
 t.room=r->scratch+lane*r->lane_numbers;return t;}
-static void oxi_channel_sum(const oxi_channels_back*r,int64_t n,const float*g,const float*x,float mean,double*sum){
-oxi_norm_row nothing,row;for(int64_t i=0;n<OXI_CHANNEL_SHORT&&i<n;i++){sum[0]+=(double)g[i]*(double)(x[i]-mean);
+static void oxi_channel_sum(const oxi_channels_back*r,int64_t n,const float*g,const float*x,float mean,double*sum){oxi_norm_row row;
+for(int64_t i=0;n<OXI_CHANNEL_SHORT&&i<n;i++){sum[0]+=(double)g[i]*(double)(x[i]-mean);
 sum[1]+=(double)g[i];}
 if(n<OXI_CHANNEL_SHORT)return;
-memset(&nothing,0,sizeof nothing);memset(&row,0,sizeof row);row.n=n;row.g=g;row.x=x;row.centered=true;row.about=mean;
-r->own->norm_write(&nothing,&row);sum[0]+=row.along;sum[1]+=row.total;}
+memset(&row,0,sizeof row);row.n=n;row.g=g;row.x=x;row.centered=true;row.about=mean;r->own->norm_measure(&row);sum[0]+=row.along;
+sum[1]+=row.total;}
 static void oxi_channel_sums(const oxi_channels_back*r,int64_t at,int64_t runs,const float*mean,float*room,double*sum){
 for(int64_t n,end=at+runs*r->size;at<end;at+=n){n=oxi_min_i64(end-at,r->piece);
 const float*g=oxi_floats_of(r->k,r->call->in[0],at,n,room);const float*x=oxi_floats_of(r->k,r->call->in[1],at,n,room+r->piece);
@@ -8573,7 +8547,7 @@ for(int i=0;i<count&&status==OX_OK;i++){ox_tensor*g=ox_gradient(parameters[i]);
 if(g&&!ox_clamp_(oxi_real_numbers(g),-most,most))status=ox_error();}
 (void)oxi_work_end(&work,NULL);(void)ox_set_grad_enabled(enabled);return status;}
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0x2410c3f
+#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0x432d63bf
 #error "OX_TORCH_NN_FILE names another version of oxtorch_nn.h"
 #elif OXI_SECTION == 1 /* >>autograd/back/kernels.inc */
 #define OXI_WRITE(n,out,streams,OF)OXI_WRITE_AHEAD(n,out,streams,OF,OXI_NOTHING_AHEAD)
@@ -8623,11 +8597,12 @@ int32_t at[4];vi_store(at,vf_as_vi(s));return _mm_setr_ps(t[at[0]&31],t[at[1]&31
 OXI_INLINE vf vf_pick(const vf*t,vf s){return t[vf_as_vi(s)&31];}
 #endif
 OXI_INLINE vf OXI_ISA(gate_back)(vf g,vf x,vf q){return vf_mul(g,vf_select(vf_lt(x,vf_zero()),q,vf_sub(vf_constant(1.0f),q)));}
-OXI_INLINE vf OXI_ISA(silu_back_of)(vf g,vf x){vf a=vf_min(vf_constant(87.0f),vf_abs(x)),e=vf_constant(1.32764758e-3f),d;
-vi n=vf_to_vi(vf_mul(a,vf_constant(1.44269504f)));vf r=vf_fnma(a,vf_constant(1.44269504f),vi_to_vf(n));
-e=vf_fma(e,r,vf_constant(9.67554154e-3f));e=vf_fma(e,r,vf_constant(5.55071327e-2f));e=vf_fma(e,r,vf_constant(0.240221197f));
-e=vf_fma(e,r,vf_constant(0.693146967f));e=vf_fma(e,r,vf_constant(1.0f));e=vi_as_vf(vi_sub(vf_as_vi(e),vi_sll(n,23)));
-d=vf_fma(x,vf_zero(),vf_add(vf_constant(1.0f),e));return OXI_ISA(gate_back)(g,x,vf_div(vf_mul(e,vf_sub(d,a)),vf_mul(d,d)));}
+OXI_INLINE vf OXI_ISA(silu_back_of)(vf g,vf x){vf a=vf_min(vf_constant(87.0f),vf_abs(x)),d=vf_fma(x,vf_zero(),vf_constant(1.0f));
+vi n=vf_to_vi(vf_mul(a,vf_constant(1.44269504f)));vf r=vf_fnma(a,vf_constant(1.44269504f),vi_to_vf(n)),r2=vf_mul(r,r);
+vf e=vf_fma(vf_constant(1.32764758e-3f),r,vf_constant(9.67554154e-3f));
+e=vf_fma(e,r2,vf_fma(vf_constant(5.55071327e-2f),r,vf_constant(0.240221197f)));
+e=vf_fma(e,r2,vf_fma(vf_constant(0.693146967f),r,vf_constant(1.0f)));e=vi_as_vf(vi_sub(vf_as_vi(e),vi_sll(n,23)));d=vf_add(d,e);
+return OXI_ISA(gate_back)(g,x,vf_div(vf_mul(e,vf_sub(d,a)),vf_mul(d,d)));}
 #define OXI_GELU_STEP (OXI_PICKS==8?0.9375f:0.203125f)
 #define OXI_GELU_DEGREE (OXI_PICKS==8?8:4)
 #define OXI_GELU_PICK(k)vf_pick(t +(k)*OXI_PICKS/VF,s)
@@ -8695,11 +8670,14 @@ OXI_WRITE_AHEAD(n,out,streams,OXI_LOG_SOFTMAX_BACK,OXI_SOFTMAX_AHEAD)
 #undef OXI_LOG_SOFTMAX_BACK
 }
 #undef OXI_SOFTMAX_AHEAD
+OXI_STRAIGHT_END
+OXI_FULL_BEGIN
+OXI_AS_WRITTEN
 #define OXI_NORM_Y(load,i)vf_fma(vf_sub(load(r->x +i),mean),scale,rest)
 #define OXI_NORM_H(load,r,i)(weighted ?vf_mul(load(r->g+i),load(r->weight+i)):load(r->g+i))
 #define OXI_NORM_FLUSH (64*VF)
 #define OXI_NORM_LAG (VF==16?64:0)
-OXI_KERNEL void OXI_ISA(norm_sums)(oxi_norm_row*r){const vf mean=vf_set1(r->mean),scale=vf_set1(r->scale),rest=vf_set1(r->rest);
+OXI_SHARED void OXI_ISA(norm_sums)(oxi_norm_row*r){const vf mean=vf_set1(r->mean),scale=vf_set1(r->scale),rest=vf_set1(r->rest);
 const bool weighted=r->weight!=NULL;r->total=r->along=0;for(int64_t i=0,end;i<r->n;i=end){vf total=vf_zero(),along=vf_zero();
 end=i+OXI_NORM_FLUSH<r->n?i+OXI_NORM_FLUSH:r->n;for(int64_t left;i<end;i+=left){left=end-i<VF?end-i:VF;
 vf h=OXI_NORM_H(OXI_LOAD_LEFT,r,i);total=vf_add(total,h);along=vf_fma(h,OXI_NORM_Y(OXI_LOAD_LEFT,i),along);}
@@ -8765,16 +8743,16 @@ OXI_ISA(norm_add)(a,r,i,0,about,weighted,centered);
 if(writing)OXI_ISA(norm_write_one)(to,i,0,weighted,sums);
 OXI_ISA(norm_add)(a,r,i,VF,about,weighted,centered);if(writing)OXI_ISA(norm_write_one)(to,i,VF,weighted,sums);}
 return i;}
-OXI_INLINE void OXI_ISA(norm_measure)(oxi_norm_row*row,OXI_ISA(norm_writing)*w,bool weighted,bool sums,bool centered){
-const oxi_norm_row copy=*row,*r=&copy;const int64_t n=r->n,lag=w->row.streams?w->row.lag:OXI_NORM_LAG;
-const int64_t most=n/(2*VF)*(2*VF)-lag;int64_t writes=(w->row.end-w->at)/(2*VF)*(2*VF);if(writes>most)writes=most<0?0:most;
+OXI_INLINE void OXI_ISA(norm_measure_of)(oxi_norm_row*row,OXI_ISA(norm_writing)*w,bool weighted,bool sums,bool centered,bool beside){
+const oxi_norm_row copy=*row,*r=&copy;const int64_t n=r->n,lag=beside&&w->row.streams?w->row.lag:OXI_NORM_LAG;
+const int64_t most=n/(2*VF)*(2*VF)-lag;int64_t writes=beside?(w->row.end-w->at)/(2*VF)*(2*VF):0;if(writes>most)writes=most<0?0:most;
 const OXI_ISA(norm_writing)to=OXI_ISA(norm_writing_from)(w,writes>0?w->at-lag:0);const vf about=vf_set1(r->about);
 for(int64_t i=0,end;i<n;i=end){OXI_ISA(norm_lanes)a;
 a.sum=a.squares=a.total=a.along=vf_zero();end=i+OXI_NORM_FLUSH<n?i+OXI_NORM_FLUSH:n;
 #define OXI_NORM_STRETCH(until,writing)\
 i=OXI_ISA(norm_stretch)(&a,r,&to,i,(until)<end?(until):end,about,weighted,sums,centered,writing);
-OXI_NORM_STRETCH(lag,false)
-OXI_NORM_STRETCH(lag+writes,true)
+if(beside){OXI_NORM_STRETCH(lag,false)
+OXI_NORM_STRETCH(lag+writes,true)}
 OXI_NORM_STRETCH(end,false)
 #undef OXI_NORM_STRETCH
 if(i+VF<=end){OXI_ISA(norm_add)(&a,r,i,0,about,weighted,centered);
@@ -8782,13 +8760,20 @@ i+=VF;}
 if(i<end)OXI_ISA(norm_add_left)(&a,r,i,end-i,weighted,centered);
 OXI_ISA(norm_flush)(row,&a);}
 w->at+=writes;}
+OXI_INLINE void OXI_ISA(norm_measure_alone)(oxi_norm_row*row,bool weighted,bool centered){OXI_ISA(norm_writing)nothing;
+memset(&nothing.row,0,sizeof nothing.row);nothing.at=0;OXI_ISA(norm_measure_of)(row,&nothing,weighted,false,centered,false);}
+OXI_KERNEL void OXI_ISA(norm_measure)(oxi_norm_row*row){OXI_ISA(norm_measure_alone)(row,false,true);}
+OXI_SHARED void OXI_ISA(norm_first)(oxi_norm_row*row){if(row->weight)
+OXI_ISA(norm_measure_alone)(row,true,row->centered);
+else
+OXI_ISA(norm_measure_alone)(row,false,row->centered);}
 OXI_INLINE void OXI_ISA(norm_write_of)(OXI_ISA(norm_writing)*w,oxi_norm_row*next,bool weighted,bool sums){if(next&&next->centered)
-OXI_ISA(norm_measure)(next,w,weighted,sums,true);
+OXI_ISA(norm_measure_of)(next,w,weighted,sums,true,true);
 else if(next)
-OXI_ISA(norm_measure)(next,w,weighted,sums,false);
+OXI_ISA(norm_measure_of)(next,w,weighted,sums,false,true);
 const oxi_norm_row*r=&w->row;for(;w->at<r->end;w->at+=VF)OXI_ISA(norm_write_one)(w,w->at,0,weighted,sums);
 OXI_ISA(norm_write_edge)(w,0,r->head,r->first,weighted,sums);OXI_ISA(norm_write_edge)(w,r->end,r->n,r->last,weighted,sums);}
-OXI_KERNEL void OXI_ISA(norm_write)(const oxi_norm_row*r,oxi_norm_row*next){OXI_ISA(norm_writing)w;w.row=*r;w.at=r->head;
+OXI_INLINE void OXI_ISA(norm_write)(const oxi_norm_row*r,oxi_norm_row*next){OXI_ISA(norm_writing)w;w.row=*r;w.at=r->head;
 w.mean=vf_set1(r->mean);w.scale=vf_set1(r->scale);w.rest=vf_set1(r->rest);w.less=vf_set1(-(float)r->total);
 w.along=vf_set1((float)r->along);for(int i=0;r->to&&i<16;i+=VF)vf_stream(r->to+i,vf_load(r->whole+i));
 if(r->weight&&r->weight_sums)
@@ -8797,6 +8782,39 @@ else if(r->weight)
 OXI_ISA(norm_write_of)(&w,next,true,false);
 else
 OXI_ISA(norm_write_of)(&w,next,false,false);}
+OXI_INLINE void OXI_ISA(norm_begin)(const oxi_rows_back*r,int64_t i,float*room,oxi_norm_row*row){row->g=oxi_back_read(r,0,i,room);
+row->x=oxi_back_read(r,1,i,room+r->n);row->about=row->centered?oxi_row_about(r->n,row->x):0;
+row->sum=row->squares=row->total=row->along=0;}
+OXI_INLINE void OXI_ISA(norm_place)(const oxi_rows_back*r,oxi_norm_lines*l,oxi_norm_row*row,float*out,const oxi_norm_row*next){
+const int64_t in_line=OXI_LINE/(int64_t)sizeof(float);row->to=NULL;row->head=r->streams?oxi_row_past_head(out,r->n):0;
+row->end=row->head+(r->n-row->head)/in_line*in_line;row->out=row->first=out;row->last=out+row->end;if(next){
+int64_t x=oxi_norm_lag(next->x,out+row->head),g=oxi_norm_lag(next->g,out+row->head);row->lag=x>g?x:g;}
+if(row->head&&l->to[l->at])row->first=l->line[l->at]+in_line-row->head;
+if(!r->streams||!next||row->end==r->n)return;
+l->at=(l->at+1)%4;row->whole=l->line[l->at];row->to=l->to[l->at];l->to[l->at]=row->last;row->last=l->line[l->at];}
+OXI_INLINE void OXI_ISA(norm_take)(const oxi_rows_back*r,oxi_norm_row*row){
+double count=(double)r->n,off=row->sum*r->share,squares=row->squares-off*row->sum;
+double mean=row->about+off;
+bool fits=row->squares>1e-12*count&&row->squares<1e30&&off*row->sum<=0.5*row->squares&&fabs(row->along)<1e38;
+if(!fits)oxi_norm_moments(r,row,&mean,&squares);
+double scale=1/sqrt(squares*r->share+r->eps);
+row->mean=(float)mean;row->scale=(float)scale;row->rest=(float)((row->mean-mean)*scale);if(fits)
+row->along=(row->along-off*row->total)*scale;
+else
+OXI_ISA(norm_sums)(row);
+row->total=row->centered?row->total*r->share:0;row->along*=r->share;}
+OXI_KERNEL void OXI_ISA(norm_rows)(const oxi_rows_back*r,int64_t first,int64_t end,float*room,float*sums){
+const ox_tensor*out=r->call->out[0];int64_t step=oxi_signed_bytes(out->dtype,r->n);char*to=oxi_ptr(out)+first*step;oxi_norm_row row[2];
+oxi_norm_lines lines;memset(&lines,0,sizeof lines);memset(row,0,sizeof row);for(int k=0;k<2;k++){row[k].n=r->n;
+row[k].weight=r->weight;row[k].weight_sums=sums;row[k].bias_sums=sums?sums+r->step:NULL;
+row[k].centered=r->call->op==OXI_OP_layer_norm_back;row[k].streams=r->streams;}
+OXI_ISA(norm_begin)(r,first,room,&row[first&1]);OXI_ISA(norm_first)(&row[first&1]);for(int64_t i=first;i<end;i++,to+=step){
+oxi_norm_row*at=&row[i&1],*next=i+1<end?&row[1 -(i&1)]:NULL;float*result=r->narrow?room+4*r->n:(float*)(void*)to;
+if(next)OXI_ISA(norm_begin)(r,i+1,room+((i+1 -first)&1)*2*r->n,next);
+OXI_ISA(norm_place)(r,&lines,at,result,next);OXI_ISA(norm_take)(r,at);OXI_ISA(norm_write)(at,next);
+if(r->narrow)r->k->store[out->dtype][OXI_LANE_F32](r->n,result,to,1);}
+for(int k=0;k<4;k++)
+if(lines.to[k])r->k->stream(OXI_LINE,lines.line[k],lines.to[k]);}
 #undef OXI_NORM_Y
 #undef OXI_NORM_H
 #undef OXI_NORM_ADD
@@ -8804,6 +8822,8 @@ OXI_ISA(norm_write_of)(&w,next,false,false);}
 #undef OXI_NORM_FLUSH
 #undef OXI_NORM_AHEAD
 #undef OXI_NORM_LAG
+OXI_FULL_END
+OXI_STRAIGHT_BEGIN
 OXI_KERNEL void OXI_ISA(channel_back)(int64_t n,const float*g,const float*x,const oxi_channel_numbers*of,float*out,bool streams){
 const vf mean=vf_set1(of->mean),a=vf_set1(of->a),b=vf_set1(of->b),c=vf_set1(of->c);
 #define OXI_CHANNEL_BACK(load,i)vf_fma(load(g +i),a,vf_fma(vf_sub(load(x+i),mean),b,c))
@@ -8890,7 +8910,7 @@ OXI_STEP(rnn_step_back,OXI_RNN_BACK)
 #undef OXI_THROUGH_SIGMOID
 #undef OXI_THROUGH_TANH
 static const oxi_back_kernels OXI_ISA(back)={OXI_PICKS,OXI_GELU_DEGREE,OXI_GELU_STEP,OXI_ISA(silu_back),OXI_ISA(gelu_back),
-OXI_ISA(softmax_back),OXI_ISA(softmax_back_next),OXI_ISA(log_softmax_back),OXI_ISA(norm_sums),OXI_ISA(norm_write),
+OXI_ISA(softmax_back),OXI_ISA(softmax_back_next),OXI_ISA(log_softmax_back),OXI_ISA(norm_measure),OXI_ISA(norm_rows),
 OXI_ISA(channel_back),OXI_ISA(lstm_step),OXI_ISA(gru_step),OXI_ISA(rnn_step),
 OXI_ISA(lstm_step_back),OXI_ISA(gru_step_back),OXI_ISA(rnn_step_back)};
 #undef OXI_GELU_STEP

@@ -254,7 +254,8 @@ typedef struct ox_shunt_desc {
                              * beside it); 0 = no limit, and nothing is moved */
     uint64_t host_bytes;    /* of what waits in memory of the host; 0 = none on the CPU, whose memory is the
                              * device's, else half of what the system has left */
-    uint64_t disk_bytes;    /* of what waits in the spill folder; 0 = no limit */
+    uint64_t disk_bytes;    /* of what waits in the spill folder; 0 = no limit. Plans keep within it; a step of
+                             * which none does is an error before it begins */
     const char *spill;      /* that folder; NULL = $TMPDIR, else /tmp */
     ox_recompute recompute;
     ox_compression compression;
@@ -2141,11 +2142,12 @@ double empty;
 oxi_shunt_figure between;oxi_shunt_figure wake[OXI_LANES];oxi_shunt_figure works[OXI_LANES];double packing[2];
 oxi_shunt_figure packed[2];oxi_shunt_figure around;}oxi_shunt_rates;typedef struct oxi_shunt_touch{int32_t item;bool reads,writes;
 }oxi_shunt_touch;typedef struct oxi_shunt_known{uint64_t room;bool held,had;bool small;bool pinned;bool on_host;bool on_disk;bool caches;
-bool packs;bool moves_whole;uint8_t kind;uint64_t place;double load[2],save[2];
-double load_takes[2],save_takes[2];}oxi_shunt_known;
-typedef struct oxi_shunt_problem{int32_t node_count,item_count;const int32_t*first;const oxi_shunt_touch*touch;const double*seconds;
+bool packs;bool moves_whole;bool bare;uint8_t kind;uint64_t place;double load[2],save[2];
+double load_takes[2],save_takes[2];
+uint64_t spill,spilled;}oxi_shunt_known;typedef struct oxi_shunt_problem{int32_t node_count,item_count;const int32_t*first;
+const oxi_shunt_touch*touch;const double*seconds;
 const bool*again;const int32_t*order;oxi_shunt_known*known;oxi_shunt_known*other;uint64_t capacity,host_room;uint64_t largest;
-uint64_t cache_room;uint64_t ring[2];uint64_t tile;double least[OXI_LANES];
+uint64_t cache_room;uint64_t disk_most,disk_used;uint64_t ring[2];uint64_t tile;double least[OXI_LANES];
 double time_most;
 double begun,begun_work;
 double time_share;
@@ -2165,7 +2167,7 @@ size_t instruction_room,change_room,segment_room;uint64_t peak,pinned_bytes;uint
 double until;
 bool large;int32_t recomputed;int64_t runs;int32_t moved;bool whole;bool measured;double expected;
 double takes;
-double enough;
+uint64_t over;double enough;
 double simulated,compute,bound,disk,link;
 double disk_read,disk_write;
 char*text;size_t text_bytes;}oxi_shunt_plan;typedef struct oxi_shunt_flight{oxi_stream_load load;ox_stream*stream;
@@ -2464,8 +2466,10 @@ oxi_shunt_flight flight;oxi_shunt_flight_begin(&flight,disk,at,memory,bytes,writ
 static bool oxi_shunt_owns_pages(const ox_shunt*s,const oxi_shunt_item*item){
 return s->compute->host&&oxi_shunt_is_planned(s)&&!item->small&&item->place%OXI_SHUNT_PAGE==0&&
 oxi_shunt_item_room(item)%OXI_SHUNT_PAGE==0;}
-static bool oxi_shunt_flight_lands(ox_shunt*s,oxi_shunt_flight*flight){oxi_error earlier;earlier.status=OX_OK;oxi_error_move(&earlier);
-bool lands=oxi_shunt_flight_end(s,flight)==OX_OK;ox_error_clear();oxi_error_put_back(&earlier);return lands;}
+static oxi_error oxi_shunt_errors_begin(void){oxi_error earlier;earlier.status=OX_OK;oxi_error_move(&earlier);return earlier;}
+static void oxi_shunt_errors_end(const oxi_error*earlier){ox_error_clear();oxi_error_put_back(earlier);}
+static bool oxi_shunt_flight_lands(ox_shunt*s,oxi_shunt_flight*flight){const oxi_error earlier=oxi_shunt_errors_begin();
+bool lands=oxi_shunt_flight_end(s,flight)==OX_OK;oxi_shunt_errors_end(&earlier);return lands;}
 static void oxi_shunt_land(ox_shunt*s,oxi_shunt_item*item){if(!item->flight)return;
 item->valid=oxi_shunt_flight_lands(s,item->flight);item->flight=NULL;}
 static void oxi_shunt_kept_put(ox_shunt*s,ox_storage*pinned);
@@ -2482,12 +2486,12 @@ static void oxi_shunt_disk_set(oxi_shunt_item*item,size_t bytes,size_t at){item-
 }
 static void oxi_shunt_disk_drop(oxi_shunt_item*item){oxi_storage_release(item->disk);item->disk=NULL;item->disk_valid=item->file=false;
 item->disk_bytes=item->disk_at=0;}
-static void oxi_shunt_disk_stale(oxi_shunt_item*item){if(item->file)
+static void oxi_shunt_disk_stale(const ox_shunt*s,oxi_shunt_item*item){if(item->file||s->desc.disk_bytes>0)
 oxi_shunt_disk_drop(item);
 else
 item->disk_valid=false;}
 static void oxi_shunt_written(ox_shunt*s,oxi_shunt_item*item){item->valid=true;item->failed=false;item->ahead=0;
-oxi_shunt_host_drop(s,item);oxi_shunt_disk_stale(item);item->packed=OX_COMPRESSION_NONE;}
+oxi_shunt_host_drop(s,item);oxi_shunt_disk_stale(s,item);item->packed=OX_COMPRESSION_NONE;}
 static bool oxi_shunt_has_copy(const oxi_shunt_item*item){return item->host||item->disk_valid;}
 static void oxi_shunt_count_device(ox_shunt*s,uint64_t bytes,bool more){oxi_stream_take(&s->tiers);s->device_in_use+=more?bytes:0 -bytes;
 s->stats.device_bytes=s->device_in_use;if(s->device_in_use>s->stats.device_peak)s->stats.device_peak=s->device_in_use;
@@ -2591,6 +2595,7 @@ if(write&&status==OX_OK)oxi_shunt_disk_set(item,item->bytes,item->skew);
 return status;}
 static ox_status oxi_shunt_bring(ox_shunt*s,oxi_shunt_item*item,bool loads);
 static ox_status oxi_shunt_parts_move(ox_shunt*s,oxi_shunt_item*item,size_t offset,void*out,const void*data,size_t bytes);
+static ox_status oxi_shunt_parts_replace(ox_shunt*s,oxi_shunt_item*item,const char*data);
 static ox_status oxi_shunt_parts_even(ox_shunt*s,oxi_shunt_item*item);
 static bool oxi_shunt_is_oversized(const ox_shunt*s,const oxi_shunt_item*item);
 static ox_status oxi_shunt_item_read(ox_shunt*s,oxi_shunt_item*item,size_t offset,void*out,size_t bytes){oxi_shunt_land(s,item);
@@ -2610,20 +2615,24 @@ oxi_shunt_host_set(from,NULL,0,NULL);to->disk=from->disk;to->disk_valid=from->di
 to->disk_bytes=from->disk_bytes;to->disk_at=from->disk_at;from->disk=NULL;oxi_shunt_disk_drop(from);}
 static ox_status oxi_shunt_replace(ox_shunt*s,oxi_shunt_item*item,const void*data){const bool clean=ox_error()==OX_OK;oxi_shunt_item old;
 memset(&old,0,sizeof old);if(item->host&&item->host_bytes==item->bytes){double start=oxi_now();
-memcpy(item->host,data,item->bytes);oxi_shunt_count_link(s,true,item->bytes,start);oxi_shunt_disk_stale(item);return OX_OK;}
+memcpy(item->host,data,item->bytes);oxi_shunt_count_link(s,true,item->bytes,start);oxi_shunt_disk_stale(s,item);return OX_OK;}
 if(oxi_shunt_has_copy(item))oxi_shunt_copies_move(&old,item);
 ox_status status=oxi_shunt_put_copy(s,item,data,item->bytes,item->skew,false);if(status!=OX_OK&&oxi_shunt_has_copy(&old)){
 const bool had_room=item->disk!=NULL;oxi_shunt_disk_drop(item);oxi_shunt_copies_move(item,&old);
 if(had_room||(item->file&&!item->host))return status;
 if(clean)ox_error_clear();
-oxi_shunt_host_drop(s,item);oxi_shunt_disk_stale(item);status=oxi_shunt_put_copy(s,item,data,item->bytes,item->skew,false);
-item->failed=item->failed||status!=OX_OK;}
+oxi_shunt_host_drop(s,item);if(item->file)
+oxi_shunt_disk_drop(item);
+else
+item->disk_valid=false;
+status=oxi_shunt_put_copy(s,item,data,item->bytes,item->skew,false);item->failed=item->failed||status!=OX_OK;}
 if(status==OX_OK)item->packed=OX_COMPRESSION_NONE;
 oxi_shunt_host_drop(s,&old);oxi_shunt_disk_drop(&old);return status;}
 static ox_status oxi_shunt_item_write(ox_shunt*s,oxi_shunt_item*item,size_t offset,const void*data,size_t bytes){
 bool whole=offset==0&&bytes==item->bytes;oxi_shunt_land(s,item);oxi_shunt_ahead_drop(s,item);
 if(!item->part&&!whole&&!item->storage&&oxi_shunt_is_oversized(s,item)){ox_status cut=oxi_shunt_parts_even(s,item);
 if(cut!=OX_OK)return cut;}
+if(item->part&&whole)return oxi_shunt_parts_replace(s,item,(const char*)data);
 if(item->part)return oxi_shunt_parts_move(s,item,offset,NULL,data,bytes);
 if(whole&&oxi_shunt_is_planned(s)&&!item->storage&&!item->small)
 return oxi_shunt_replace(s,item,data);
@@ -3044,9 +3053,9 @@ for(int save=0;save<2;save++)
 if(i==0||took[save]<s->rates.packing[save])s->rates.packing[save]=took[save];}
 oxi_free(packed,oxi_shunt_packed_bytes(compression,COUNT));oxi_free(x,COUNT*sizeof*x);}
 static void oxi_shunt_calibrate(ox_shunt*s){static const size_t sizes[3]={1u<<20,4u<<20,16u<<20};double seconds[2][3];
-oxi_error earlier;if(s->rates.known)return;
+if(s->rates.known)return;
 if(!s->compute->host)(void)s->compute->sync(s->compute);
-earlier.status=OX_OK;oxi_error_move(&earlier);ox_scope scope=ox_scope_begin();s->rates.known=true;if(!s->compute->host){
+const oxi_error earlier=oxi_shunt_errors_begin();ox_scope scope=ox_scope_begin();s->rates.known=true;if(!s->compute->host){
 ox_tensor*few=oxi_shunt_filled(s->compute,1,16);s->rates.empty=oxi_shunt_time_call(s->compute,OXI_OP_copy,few,few);}
 s->rates.flops=oxi_shunt_time_square(s,OXI_OP_matmul,384,2048);s->rates.bytes=oxi_shunt_time_square(s,OXI_OP_copy,1024,4096);
 for(int up=0;up<2;up++)
@@ -3055,10 +3064,10 @@ s->rates.down=oxi_shunt_slope(seconds[0],sizes);
 s->rates.up=oxi_shunt_slope(seconds[1],sizes);s->rates.disk_read=1e9;s->rates.disk_write=8e8;s->rates.start[OXI_LANE_COMPUTE]=1e-6;
 s->rates.start[OXI_LANE_UP]=s->rates.start[OXI_LANE_DOWN]=2e-6;for(int up=0;up<2&&!s->compute->host;up++)
 s->rates.start[up?OXI_LANE_UP:OXI_LANE_DOWN]=oxi_shunt_time_link(s,4096,up!=0);
-s->rates.start[OXI_LANE_DISK]=5e-5;oxi_shunt_calibrate_packing(s);ox_scope_end(&scope);ox_error_clear();oxi_error_put_back(&earlier);}
+s->rates.start[OXI_LANE_DISK]=5e-5;oxi_shunt_calibrate_packing(s);ox_scope_end(&scope);oxi_shunt_errors_end(&earlier);}
 static void oxi_shunt_calibrate_disk(ox_shunt*s){static const size_t sizes[3]={1u<<20,4u<<20,16u<<20};double seconds[2][3];
-oxi_error earlier;ox_status status;if(s->rates.disk_known||s->desc.fault)return;
-s->rates.disk_known=true;earlier.status=OX_OK;oxi_error_move(&earlier);status=oxi_shunt_stream_open(s);
+if(s->rates.disk_known||s->desc.fault)return;
+s->rates.disk_known=true;const oxi_error earlier=oxi_shunt_errors_begin();ox_status status=oxi_shunt_stream_open(s);
 for(int i=0;i<3&&status==OX_OK;i++){void*memory=oxi_alloc(sizes[i]+OXI_SHUNT_PAGE);
 ox_storage*disk=memory?oxi_storage_new(ox_stream_device(s->stream),sizes[i]):NULL;char*pages=oxi_shunt_first_page(memory);
 if(!disk)status=OX_ERR_NOMEM;
@@ -3068,7 +3077,7 @@ status=oxi_shunt_disk_move(s,disk,0,pages,sizes[i],way==0,true);seconds[way][i]=
 oxi_storage_release(disk);oxi_free(memory,sizes[i]+OXI_SHUNT_PAGE);}
 if(status==OX_OK){s->rates.disk_write=oxi_shunt_slope(seconds[0],sizes);
 s->rates.disk_read=oxi_shunt_slope(seconds[1],sizes);}
-ox_error_clear();oxi_error_put_back(&earlier);}
+oxi_shunt_errors_end(&earlier);}
 static double*oxi_shunt_rate_of(oxi_shunt_rates*rates,int lane,bool write){return lane==OXI_LANE_UP?&rates->up
 :lane==OXI_LANE_DOWN?&rates->down:write?&rates->disk_write:&rates->disk_read;}
 enum{OXI_SHUNT_SAYS=1<<18};static void oxi_shunt_moved_note(ox_shunt*s,int lane,bool write,double bytes,double seconds){
@@ -3281,11 +3290,11 @@ for(int64_t n=0;n<s->node_count;n++)
 oxi_shunt_ring_writes(s->nodes[n],&writes,&count,&writes_most);
 uint64_t wants=oxi_shunt_ring_wants(s,0,oxi_shunt_ring_size(s,0,0,most));if(count==0)return wants;
 return wants+oxi_shunt_ring_wants(s,1,oxi_shunt_ring_size(s,1,writes/count,writes_most));}
-static void oxi_shunt_rings_make_room(ox_shunt*s){const uint64_t wants=s->compute->host?0:oxi_shunt_rings_want(s);oxi_error earlier;
-earlier.status=OX_OK;oxi_error_move(&earlier);for(int32_t i=0;i<s->table_count&&s->desc.host_bytes-s->stats.host_bytes<wants;i++){
+static void oxi_shunt_rings_make_room(ox_shunt*s){const uint64_t wants=s->compute->host?0:oxi_shunt_rings_want(s);
+const oxi_error earlier=oxi_shunt_errors_begin();for(int32_t i=0;i<s->table_count&&s->desc.host_bytes-s->stats.host_bytes<wants;i++){
 oxi_shunt_item*item=s->table[i];if(!item->host||item->small||item->packed!=OX_COMPRESSION_NONE)continue;
 if(oxi_shunt_demote(s,item)!=OX_OK)break;}
-ox_error_clear();oxi_error_put_back(&earlier);}
+oxi_shunt_errors_end(&earlier);}
 static void oxi_shunt_ring_sizes(const ox_shunt*s,oxi_shunt_problem*p){uint64_t most[2]={0,0},all[2]={0,0},count[2]={0,0};
 p->tile=oxi_shunt_tile_size(s);for(int32_t t=0;t<p->first[p->node_count]&&!s->compute->host;t++){
 const oxi_shunt_known*k=&p->known[p->touch[t].item];uint64_t room=k->small?0:oxi_shunt_ring_room(k->room);
@@ -3357,12 +3366,16 @@ static bool oxi_shunt_moves_packed(const oxi_shunt_item*item,bool packs){
 bool copied=item->kind==OXI_KIND_WEIGHT&&oxi_shunt_has_copy(item);return copied?item->packed!=OX_COMPRESSION_NONE:packs;}
 static size_t oxi_shunt_moved_bytes(const ox_shunt*s,const oxi_shunt_item*item,bool packed){int64_t count=(int64_t)(item->bytes/4);
 return packed?oxi_shunt_packed_bytes(oxi_shunt_compression_of(s,count),count):item->bytes;}
+static uint64_t oxi_shunt_spill_room(uint64_t bytes);static uint64_t oxi_shunt_spilled(const oxi_shunt_item*item);
+static size_t oxi_shunt_spill_bytes(const ox_shunt*s,const oxi_shunt_item*item,bool packed);
+static void oxi_shunt_spill_know(const ox_shunt*s,oxi_shunt_problem*p);
 static void oxi_shunt_know_moves(ox_shunt*s,const oxi_shunt_item*item,bool packs,oxi_shunt_known*known){
 bool packed=oxi_shunt_moves_packed(item,packs);size_t moved=oxi_shunt_moved_bytes(s,item,packed);
 size_t down=!packed&&oxi_shunt_may_lend(s,item->kind)?0:moved;
 double work[2]={0,0};
 for(int save=0;save<2&&packed;save++)work[save]=oxi_shunt_packing_seconds(s,item,save!=0);
-known->packs=packs;known->load[0]=oxi_shunt_lane_seconds(s,OXI_LANE_DOWN,down,false)+work[0];
+known->packs=packs;known->spill=oxi_shunt_spill_room(oxi_shunt_spill_bytes(s,item,packed));
+known->load[0]=oxi_shunt_lane_seconds(s,OXI_LANE_DOWN,down,false)+work[0];
 known->load[1]=oxi_shunt_lane_seconds(s,OXI_LANE_DISK,moved,false)+work[0];
 known->save[0]=oxi_shunt_lane_seconds(s,OXI_LANE_UP,moved,true)+work[1];
 known->save[1]=oxi_shunt_lane_seconds(s,OXI_LANE_DISK,moved,true)+work[1];for(int save=0;save<2&&!s->compute->host;save++)work[save]=0;
@@ -3374,8 +3387,9 @@ static void oxi_shunt_know(ox_shunt*s,const oxi_shunt_item*item,oxi_shunt_known*
 bool may=oxi_shunt_may_pack(s,item),always=(s->desc.compress&OX_COMPRESS_ALWAYS)!=0;memset(known,0,sizeof*known);
 known->room=item->small?0:oxi_shunt_item_room(item);known->held=oxi_shunt_outlives(item);
 known->had=item->valid||oxi_shunt_has_copy(item);known->small=item->small;known->on_host=item->host!=NULL;
-known->on_disk=item->disk_valid;known->kind=item->kind;known->moves_whole=may||item->packed!=OX_COMPRESSION_NONE;
-oxi_shunt_know_moves(s,item,may&&always,known);*other=*known;if(may&&!always)oxi_shunt_know_moves(s,item,true,other);}
+known->on_disk=item->disk_valid;known->bare=item->valid&&!oxi_shunt_has_copy(item);known->spilled=oxi_shunt_spilled(item);
+known->kind=item->kind;known->moves_whole=may||item->packed!=OX_COMPRESSION_NONE;oxi_shunt_know_moves(s,item,may&&always,known);
+*other=*known;if(may&&!always)oxi_shunt_know_moves(s,item,true,other);}
 static bool oxi_shunt_is_made(const oxi_shunt_item*item){return!item->valid&&!oxi_shunt_has_copy(item);}
 static bool oxi_shunt_is_elementwise(oxi_op op);static void oxi_shunt_classify_changes(const oxi_shunt_node*node){bool changes=false;
 for(int i=0;i<node->out_count;i++){const oxi_shunt_item*item=node->operand[node->in_count+i].item;
@@ -3411,6 +3425,8 @@ if(p->recompute==OX_RECOMPUTE_EXACT)return 1;
 if(p->first[p->node_count]<=OXI_SHUNT_VERY_FEW)return 0.1;
 if(seconds>0.035)seconds=0.035;
 return seconds>least?seconds:least;}
+static uint64_t oxi_shunt_host_left(const ox_shunt*s){
+return s->desc.host_bytes>s->stats.host_bytes?s->desc.host_bytes-s->stats.host_bytes:0;}
 static bool oxi_shunt_problem_open(ox_shunt*s,oxi_shunt_problem*p,oxi_shunt_touches*t,oxi_shunt_known*known){
 uint64_t shared=s->desc.device_bytes-s->main_bytes;int64_t operands=0;memset(p,0,sizeof*p);memset(t,0,sizeof*t);
 for(int64_t n=0;n<s->node_count;n++){uint64_t small=0;
@@ -3428,8 +3444,8 @@ for(int32_t n=0,end=0;n<p->node_count;n++){oxi_shunt_touch_node(s->nodes[n],t,&e
 t->first[n+1]=end;t->seconds[n]=oxi_shunt_node_seconds(s,s->nodes[n]);p->time_most+=t->seconds[n];
 t->again[n]=oxi_shunt_may_repeat(s->nodes[n]);}
 p->first=t->first;p->touch=t->touch;p->seconds=t->seconds;p->again=t->again;p->capacity=s->main_bytes;
-p->host_room=s->desc.host_bytes>s->stats.host_bytes?s->desc.host_bytes-s->stats.host_bytes:0;oxi_shunt_ring_sizes(s,p);
-p->cache_room=oxi_shunt_cache_room(p);p->recompute=s->desc.recompute;p->time_most=oxi_shunt_search_seconds(s,p,p->time_most);
+p->host_room=oxi_shunt_host_left(s);oxi_shunt_ring_sizes(s,p);oxi_shunt_spill_know(s,p);p->cache_room=oxi_shunt_cache_room(p);
+p->recompute=s->desc.recompute;p->time_most=oxi_shunt_search_seconds(s,p,p->time_most);
 for(int lane=0;lane<OXI_LANES;lane++)p->least[lane]=s->rates.start[lane];
 return true;}
 /* >>stream/shunt/plan/early.c */
@@ -3480,10 +3496,11 @@ oxi_shunt_order_close(&o,p);if(moves)return order;
 oxi_shunt_unlist(order,nodes,sizeof*order);return NULL;}
 /* >>stream/shunt/plan/place.c */
 enum{OXI_PACK_TIGHT=1,OXI_PACK_LATE=2,OXI_PACK_RING=4,OXI_PACK_APART=8,OXI_PACK_LONG=16};
-enum{OXI_PACK_NEXT=32,OXI_PACK_TURNS=64,OXI_PACK_SIDES=128,OXI_PACKINGS=8};enum{OXI_PACK_LOOSE=1<<28};
+enum{OXI_PACK_NEXT=32,OXI_PACK_TURNS=64,OXI_PACK_SIDES=128,OXI_PACKINGS=8};
+enum{OXI_PACK_ENDS=OXI_PACK_APART|OXI_PACK_LONG|OXI_PACK_NEXT|OXI_PACK_TURNS|OXI_PACK_SIDES};enum{OXI_PACK_LOOSE=1<<28};
 enum{OXI_PACK_SIDES_AT=8,OXI_PACK_SIDES_MOST=20};static const int oxi_shunt_packings[OXI_PACKINGS]={
 0,OXI_PACK_TIGHT,OXI_PACK_RING,OXI_PACK_RING|OXI_PACK_TIGHT,OXI_PACK_APART,OXI_PACK_LONG,OXI_PACK_NEXT,OXI_PACK_TURNS};
-typedef struct oxi_shunt_choice{double pinned_part,capacity_part,dirty_weight;
+enum{OXI_SHUNT_LARGE=16};typedef struct oxi_shunt_choice{double pinned_part,capacity_part,dirty_weight;
 int packing,spread;}oxi_shunt_choice;typedef struct oxi_shunt_placing{uint8_t*keep;uint64_t pinned_bytes;}oxi_shunt_placing;
 static uint64_t oxi_shunt_widest(const oxi_shunt_problem*p){uint64_t most=0;for(int32_t n=0;n<p->node_count;n++){uint64_t bytes=0;
 for(int32_t t=p->first[n];t<p->first[n+1];t++)
@@ -3496,11 +3513,12 @@ const oxi_shunt_rank*x=(const oxi_shunt_rank*)a,*y=(const oxi_shunt_rank*)b;if(x
 return x->first<y->first?-1:x->first>y->first;}
 static uint32_t oxi_shunt_reversed(uint32_t bits){uint32_t out=0;for(int i=0;i<32;i++)out|=(bits>>i&1u)<<(31 -i);
 return out;}
-static void oxi_shunt_rank_spread(const oxi_shunt_problem*p,oxi_shunt_rank*rank,int32_t count){enum{LARGE=16};
-for(int32_t r=0,end;r<count;r=end){for(end=r+1;end<count&&rank[end].worth>0.8*rank[r].worth;)end++;
+static void oxi_shunt_rank_spread(const oxi_shunt_problem*p,oxi_shunt_rank*rank,int32_t count){for(int32_t r=0,end;r<count;r=end){
+for(end=r+1;end<count&&rank[end].worth>0.8*rank[r].worth;)end++;
 for(int32_t q=r;q<end;q++)rank[q].worth=rank[r].worth;
 qsort(rank+r,(size_t)(end-r),sizeof*rank,oxi_shunt_rank_compare);for(int32_t q=r;q<end;q++){
-bool large=p->known[rank[q].item].room>p->capacity/LARGE;rank[q].first=large?-1:(int32_t)(oxi_shunt_reversed((uint32_t)(q-r))>>1);}
+bool large=p->known[rank[q].item].room>p->capacity/OXI_SHUNT_LARGE;
+rank[q].first=large?-1:(int32_t)(oxi_shunt_reversed((uint32_t)(q-r))>>1);}
 qsort(rank+r,(size_t)(end-r),sizeof*rank,oxi_shunt_rank_compare);}}
 static int32_t oxi_shunt_rank_all(const oxi_shunt_problem*p,const oxi_shunt_order*o,oxi_shunt_rank*rank){int32_t count=0;
 for(int32_t i=0;i<p->item_count;i++){const oxi_shunt_known*k=&p->known[i];
@@ -3577,14 +3595,14 @@ for(int32_t i=0;i<p->item_count;i++){m.last[i]=m.stamp[i]=-1;
 for(int32_t a=o->first[i];a<o->first[i+1];a++)m.item_of[a]=i;}
 placed=oxi_shunt_min_walk(&m);}
 oxi_shunt_unlist(m.dirty,items,1);oxi_free(ints,(2*items+5*accesses+1)*sizeof*ints);return placed;}
-static bool oxi_shunt_place_near(const oxi_shunt_problem*p,const oxi_shunt_order*o,int32_t far,uint8_t*keep){enum{LARGE=16};
+static bool oxi_shunt_place_near(const oxi_shunt_problem*p,const oxi_shunt_order*o,int32_t far,uint8_t*keep){
 uint64_t*used=(uint64_t*)oxi_shunt_list((size_t)o->slot_count,sizeof*used);if(!used)return false;
 memset(keep,0,(size_t)o->access_count);for(int32_t i=0;i<p->item_count;i++)
 for(int32_t a=o->first[i];a<o->first[i+1];a++)
 if(!oxi_shunt_is_apart(&p->known[i]))used[o->at[a]]+=p->known[i].room;
 for(int small=0;small<2;small++)
 for(int32_t i=0;i<p->item_count;i++){const uint64_t room=p->known[i].room;
-if(oxi_shunt_is_apart(&p->known[i])||(room<=p->capacity/LARGE)!=(small==1))continue;
+const bool is_small=room<=p->capacity/OXI_SHUNT_LARGE;if(oxi_shunt_is_apart(&p->known[i])||is_small!=(small==1))continue;
 for(int32_t a=o->first[i];a+1<o->first[i+1];a++){int32_t from=o->at[a]+1,to=o->at[a+1];
 bool fits=to-from<far;for(int32_t j=from;fits&&j<to;j++)fits=used[j]+room<=p->capacity;
 for(int32_t j=from;fits&&j<to;j++)used[j]+=room;
@@ -3595,22 +3613,25 @@ typedef struct oxi_shunt_block{uint64_t place,bytes;int32_t before,behind;int32_
 }oxi_shunt_block;enum{OXI_SHUNT_BINS=32};typedef struct oxi_shunt_schedule{const oxi_shunt_problem*p;const oxi_shunt_order*o;
 const uint8_t*keep;oxi_shunt_plan*plan;uint64_t*used;double*idle;
 int32_t*loads,*issues,*defines,*ends;int32_t*segment_of;uint8_t*tier;int32_t(*saved)[2];oxi_shunt_block*block;
-int32_t bin[OXI_SHUNT_BINS],open_count;int32_t*block_of;size_t block_room;int32_t block_count,spare;bool crowded;int32_t crowds;
-uint64_t placed;double*finish[OXI_LANES],lane_end[OXI_LANES];
-size_t finish_room;oxi_shunt_ring ring[2];int32_t read_slot,read_segment;uint64_t host_left;uint64_t*kept;uint64_t*below;uint64_t limit;
-int packing;int32_t taken;bool tight;}oxi_shunt_schedule;static bool oxi_shunt_block_free(const oxi_shunt_schedule*s,int32_t b){
-return b>=0&&s->block[b].bin>=0;}
+int32_t bin[OXI_SHUNT_BINS],open_count;uint64_t bins;int32_t*block_of;size_t block_room;int32_t block_count,spare;bool crowded;
+int32_t crowds;uint64_t placed;double*finish[OXI_LANES],lane_end[OXI_LANES];
+size_t finish_room;oxi_shunt_ring ring[2];int32_t read_slot,read_segment;uint64_t host_left,disk_used;uint64_t*spilled;uint64_t*kept;
+uint64_t*below;uint64_t limit;int packing;int32_t taken;bool tight;}oxi_shunt_schedule;
+static bool oxi_shunt_block_free(const oxi_shunt_schedule*s,int32_t b){return b>=0&&s->block[b].bin>=0;}
 static int oxi_shunt_bin_of(uint64_t bytes){int bin=1;for(bytes>>=12;bytes>0;bytes>>=1)bin++;
 return bin<OXI_SHUNT_BINS?bin:OXI_SHUNT_BINS-1;}
 static void oxi_shunt_block_unlist(oxi_shunt_schedule*s,int32_t b){const oxi_shunt_block*one=&s->block[b];if(one->last>=0)
 s->block[one->last].next=one->next;
 else
 s->bin[one->bin]=one->next;
-if(one->next>=0)s->block[one->next].last=one->last;}
+if(one->next>=0)
+s->block[one->next].last=one->last;
+else if(one->last<0)
+s->bins&=~((uint64_t)1<<one->bin);}
 static void oxi_shunt_block_enlist(oxi_shunt_schedule*s,int32_t b){oxi_shunt_block*one=&s->block[b];
 bool alone=!oxi_shunt_block_free(s,one->before)&&!oxi_shunt_block_free(s,one->behind);one->bin=alone?oxi_shunt_bin_of(one->bytes):0;
 one->last=-1;one->next=s->bin[one->bin];if(one->next>=0)s->block[one->next].last=b;
-s->bin[one->bin]=b;}
+s->bin[one->bin]=b;s->bins|=(uint64_t)1<<one->bin;}
 static void oxi_shunt_block_relist(oxi_shunt_schedule*s,int32_t b){if(!oxi_shunt_block_free(s,b))return;
 oxi_shunt_block_unlist(s,b);oxi_shunt_block_enlist(s,b);}
 static int32_t oxi_shunt_block_new(oxi_shunt_schedule*s,int32_t before,int32_t behind){int32_t b=s->spare;if(b>=0){
@@ -3631,15 +3652,17 @@ static void oxi_shunt_clock_join(int32_t*clock,const int32_t*other){for(int lane
 if(other[lane]>clock[lane])clock[lane]=other[lane];}
 typedef struct oxi_shunt_fit{int32_t first,last;double free_at;
 uint64_t place,left,run_left;}oxi_shunt_fit;
-static bool oxi_shunt_fit_at(const oxi_shunt_schedule*s,int32_t first,uint64_t room,oxi_shunt_fit*fit){uint64_t bytes=0;fit->first=first;
-fit->place=s->block[first].place;fit->free_at=0;int32_t b=first;for(;bytes<room&&oxi_shunt_block_free(s,b);b=s->block[b].behind){
-bytes+=s->block[b].bytes;if(s->block[b].free_at>fit->free_at)fit->free_at=s->block[b].free_at;
+static bool oxi_shunt_fit_at(const oxi_shunt_schedule*s,int32_t first,uint64_t room,double latest,oxi_shunt_fit*fit){uint64_t bytes=0;
+fit->first=first;fit->place=s->block[first].place;fit->free_at=0;int32_t b=first;
+for(;bytes<room&&oxi_shunt_block_free(s,b);b=s->block[b].behind){const oxi_shunt_block*one=&s->block[b];
+if(one->free_at>latest)return false;
+bytes+=one->bytes;if(one->free_at>fit->free_at)fit->free_at=one->free_at;
 fit->last=b;}
 if(bytes<room)return false;
 fit->left=fit->run_left=bytes-room;for(;s->tight&&oxi_shunt_block_free(s,b);b=s->block[b].behind)fit->run_left+=s->block[b].bytes;
 return true;}
 static bool oxi_shunt_fit_beats(const oxi_shunt_schedule*s,const oxi_shunt_fit*x,const oxi_shunt_fit*y){
-const int ends=OXI_PACK_APART|OXI_PACK_LONG|OXI_PACK_NEXT|OXI_PACK_TURNS|OXI_PACK_SIDES;if(s->packing&ends)return x->place<y->place;
+if(s->packing&OXI_PACK_ENDS)return x->place<y->place;
 if(s->tight&&x->run_left!=y->run_left)return x->run_left<y->run_left;
 if(!s->tight&&x->free_at!=y->free_at)return x->free_at<y->free_at;
 if(!s->tight&&x->left!=y->left)return x->left<y->left;
@@ -3665,17 +3688,28 @@ bytes+=s->block[b].bytes;}
 if(bytes<room)return false;
 fit->first=b;fit->last=last;fit->place=s->block[b].place;fit->left=bytes-room;return true;}
 static bool oxi_shunt_fit_best(const oxi_shunt_schedule*s,int bin,bool end,uint64_t room,double now,bool found,oxi_shunt_fit*best){
-oxi_shunt_fit fit;const uint64_t limit=s->kept?s->limit:UINT64_MAX;memset(&fit,0,sizeof fit);
+oxi_shunt_fit fit;const uint64_t limit=s->kept?s->limit:UINT64_MAX;
+const bool by_place=!end&&s->packing&OXI_PACK_ENDS,by_time=!by_place&&!s->tight;memset(&fit,0,sizeof fit);
 for(int32_t b=s->bin[bin];b>=0;b=s->block[b].next){if(!end&&s->tight&&oxi_shunt_block_free(s,s->block[b].before))continue;
-if(end?!oxi_shunt_fit_end(s,b,room,&fit):!oxi_shunt_fit_at(s,b,room,&fit))continue;
+if(found&&by_place&&s->block[b].place>=best->place)continue;
+const double latest=found&&by_time?best->free_at:HUGE_VAL;
+bool fits=end?oxi_shunt_fit_end(s,b,room,&fit):oxi_shunt_fit_at(s,b,room,latest,&fit);if(!fits)continue;
 if(fit.place+(end?fit.left:0)+room>limit)continue;
 if(fit.free_at<now)fit.free_at=now;
 if(found&&(end?fit.place<best->place:!oxi_shunt_fit_beats(s,&fit,best)))continue;
 *best=fit;found=true;}
 return found;}
-static bool oxi_shunt_takes_end(const oxi_shunt_schedule*s,const oxi_shunt_segment*g){enum{LARGE=16};
-bool large=s->p->known[g->item].room>(s->p->capacity-s->plan->pinned_bytes)/LARGE;int packing=s->packing,slots=g->last-g->first;
-int side=packing>>(OXI_PACK_SIDES_AT+s->taken%OXI_PACK_SIDES_MOST)&1;
+static bool oxi_shunt_fit_alone(const oxi_shunt_schedule*s,int bin,bool end,uint64_t room,double now,bool found,oxi_shunt_fit*best){
+const uint64_t limit=s->kept?s->limit:UINT64_MAX;for(int32_t b=s->bin[bin];b>=0;b=s->block[b].next){
+const oxi_shunt_block*one=&s->block[b];if(one->bytes<room)continue;
+oxi_shunt_fit fit;fit.left=fit.run_left=one->bytes-room;fit.place=one->place;fit.free_at=one->free_at<now?now:one->free_at;
+if(fit.place+(end?fit.left:0)+room>limit)continue;
+if(found&&(end?fit.place<best->place:!oxi_shunt_fit_beats(s,&fit,best)))continue;
+fit.first=fit.last=b;*best=fit;found=true;}
+return found;}
+static bool oxi_shunt_takes_end(const oxi_shunt_schedule*s,const oxi_shunt_segment*g){
+bool large=s->p->known[g->item].room>(s->p->capacity-s->plan->pinned_bytes)/OXI_SHUNT_LARGE;
+int packing=s->packing,slots=g->last-g->first;int side=packing>>(OXI_PACK_SIDES_AT+s->taken%OXI_PACK_SIDES_MOST)&1;
 return(packing&OXI_PACK_APART&&large)||(packing&OXI_PACK_LONG&&slots>1)||
 (packing&OXI_PACK_NEXT&&slots>0)||(packing&OXI_PACK_TURNS&&s->taken%2==1)||(packing&OXI_PACK_SIDES&&side==1);}
 static bool oxi_shunt_block_split(oxi_shunt_schedule*s,int32_t b,uint64_t bytes){
@@ -3701,8 +3735,8 @@ uint64_t room=s->p->known[g->item].room,kept=s->kept?s->kept[g-s->plan->segment]
 bool end=kept==UINT64_MAX&&oxi_shunt_takes_end(s,g);oxi_shunt_fit best;memset(&best,0,sizeof best);
 bool found=kept<UINT64_MAX&&oxi_shunt_fit_place(s,kept,room,&best);for(int anywhere=s->kept==NULL;anywhere<2&&!found;anywhere++){
 s->limit=anywhere?UINT64_MAX:oxi_shunt_limit_of(s,g);found=oxi_shunt_fit_best(s,0,end,room,now,false,&best);
-for(int bin=oxi_shunt_bin_of(room);bin<OXI_SHUNT_BINS;bin++)
-if(s->bin[bin]>=0)found=oxi_shunt_fit_best(s,bin,end,room,now,found,&best);}
+for(int bin=oxi_shunt_bin_of(room);s->bins>>bin;bin++)
+if(s->bins>>bin&1)found=oxi_shunt_fit_alone(s,bin,end,room,now,found,&best);}
 s->block_of[g->item]=-1;s->placed+=room;s->taken++;s->crowded=s->crowded||!found;
 return!found||oxi_shunt_occupy(s,&best,end,room,g,clock);}
 static void oxi_shunt_block_merge(oxi_shunt_schedule*s,int32_t x,int32_t y){oxi_shunt_block*one=&s->block[x],*two=&s->block[y];
@@ -3721,9 +3755,9 @@ typedef struct oxi_shunt_large{uint64_t room,place;int32_t segment,from,end;}oxi
 static int oxi_shunt_large_compare(const void*a,const void*b){
 const oxi_shunt_large*x=(const oxi_shunt_large*)a,*y=(const oxi_shunt_large*)b;if(x->room!=y->room)return x->room>y->room?-1:1;
 return x->segment<y->segment?-1:x->segment>y->segment;}
-static int32_t oxi_shunt_large_list(const oxi_shunt_schedule*s,oxi_shunt_large*list){enum{LARGE=16};
+static int32_t oxi_shunt_large_list(const oxi_shunt_schedule*s,oxi_shunt_large*list){
 const uint64_t all=s->p->capacity-s->plan->pinned_bytes;int32_t count=0;for(int32_t g=0;g<s->plan->segment_count;g++){
-const oxi_shunt_segment*one=&s->plan->segment[g];uint64_t room=s->p->known[one->item].room;if(room<=all/LARGE)continue;
+const oxi_shunt_segment*one=&s->plan->segment[g];uint64_t room=s->p->known[one->item].room;if(room<=all/OXI_SHUNT_LARGE)continue;
 if(count==OXI_SHUNT_LARGE_MOST)return 0;
 const oxi_shunt_large large={room,0,g,one->from,one->stays?s->o->slot_count:one->last};list[count++]=large;}
 qsort(list,(size_t)count,sizeof*list,oxi_shunt_large_compare);return count;}
@@ -3748,6 +3782,103 @@ oxi_shunt_unlist(list,OXI_SHUNT_LARGE_MOST,sizeof*list);}
 static void oxi_shunt_reserve_end(oxi_shunt_schedule*s){
 if(s->kept)oxi_shunt_unlist(s->kept,(size_t)s->plan->segment_count,sizeof*s->kept);
 if(s->below)oxi_shunt_unlist(s->below,(size_t)s->o->slot_count,sizeof*s->below);}
+/* >>stream/shunt/plan/spill.c */
+static uint64_t oxi_shunt_spill_room(uint64_t bytes){return(bytes+OXI_STREAM_PAGE-1)/OXI_STREAM_PAGE*OXI_STREAM_PAGE;}
+static uint64_t oxi_shunt_spilled(const oxi_shunt_item*item){return item->disk&&!item->file?oxi_shunt_spill_room(item->disk->bytes):0;}
+static size_t oxi_shunt_spill_bytes(const ox_shunt*s,const oxi_shunt_item*item,bool packed){
+return oxi_shunt_moved_bytes(s,item,packed)+(packed||!s->compute->host?0:item->skew);}
+static uint64_t oxi_shunt_disk_used(const ox_shunt*s){return s->stream?ox_device_get_stats(ox_stream_device(s->stream)).bytes_in_use:0;}
+static void oxi_shunt_spill_know(const ox_shunt*s,oxi_shunt_problem*p){p->disk_most=s->desc.disk_bytes;if(p->disk_most==0)return;
+p->disk_used=oxi_shunt_disk_used(s);for(int64_t r=0;r<s->resident[0].count;r++){const oxi_shunt_item*item=s->resident[0].item[r];
+if(item->mark==s->step_number||!item->valid||oxi_shunt_has_copy(item))continue;
+const uint64_t host=item->bytes<=p->host_room?item->bytes:0;p->host_room-=host;
+if(host==0)p->disk_used+=oxi_shunt_spill_room(oxi_shunt_spill_bytes(s,item,false));}}
+static bool oxi_shunt_spill_open(oxi_shunt_schedule*s){const oxi_shunt_problem*p=s->p;s->disk_used=p->disk_used;
+if(p->disk_most==0)return true;
+s->spilled=(uint64_t*)oxi_shunt_list((size_t)p->item_count,sizeof*s->spilled);for(int32_t i=0;s->spilled&&i<p->item_count;i++){
+const oxi_shunt_known*k=&p->known[i];s->spilled[i]=k->spilled;if(!k->bare||k->pinned||k->small)continue;
+s->tier[i]=k->room<=s->host_left?1:2;if(s->tier[i]==1)s->host_left-=k->room;
+if(s->tier[i]==2)s->disk_used+=s->spilled[i]=k->spill;}
+return s->spilled!=NULL;}
+static void oxi_shunt_spill_set(oxi_shunt_schedule*s,int32_t item,uint64_t bytes){if(!s->spilled)return;
+s->disk_used+=bytes-s->spilled[item];s->spilled[item]=bytes;}
+static void oxi_shunt_spill_note(oxi_shunt_schedule*s){const uint64_t most=s->p->disk_most;
+if(s->spilled&&s->disk_used>most&&s->disk_used-most>s->plan->over)
+s->plan->over=s->disk_used-most;}
+typedef struct oxi_shunt_walk{const ox_shunt*s;const oxi_shunt_plan*plan;uint64_t*host,*disk;bool*copied;uint64_t host_left,used,most;
+}oxi_shunt_walk;static bool oxi_shunt_walk_open(oxi_shunt_walk*w,const ox_shunt*s,const oxi_shunt_plan*plan){
+const size_t items=(size_t)plan->item_count;memset(w,0,sizeof*w);w->s=s;w->plan=plan;w->host_left=oxi_shunt_host_left(s);
+w->used=w->most=oxi_shunt_disk_used(s);w->host=(uint64_t*)oxi_shunt_list(2*items,sizeof*w->host);
+w->copied=(bool*)oxi_shunt_list(items,sizeof*w->copied);if(!w->host||!w->copied)return false;
+w->disk=w->host+items;for(size_t i=0;i<items;i++){w->host[i]=s->table[i]->host_bytes;
+w->disk[i]=oxi_shunt_spilled(s->table[i]);w->copied[i]=oxi_shunt_has_copy(s->table[i]);}
+return true;}
+static void oxi_shunt_walk_close(oxi_shunt_walk*w){oxi_shunt_unlist(w->host,2*(size_t)w->plan->item_count,sizeof*w->host);
+oxi_shunt_unlist(w->copied,(size_t)w->plan->item_count,sizeof*w->copied);}
+static void oxi_shunt_walk_drop(oxi_shunt_walk*w,int32_t i){w->host_left+=w->host[i];w->used-=w->disk[i];w->host[i]=w->disk[i]=0;
+w->copied[i]=false;}
+static void oxi_shunt_walk_node(oxi_shunt_walk*w,const oxi_shunt_instruction*in){const oxi_shunt_node*node=w->s->nodes[in->node];
+for(int i=0;i<node->out_count;i++){const oxi_shunt_item*item=node->operand[node->in_count+i].item;
+if(item)oxi_shunt_walk_drop(w,item->index);}
+for(int32_t c=in->first;c<in->first+in->count;c++)
+if(w->plan->change[c].dies)oxi_shunt_walk_drop(w,w->plan->change[c].item);}
+static void oxi_shunt_walk_save(oxi_shunt_walk*w,const oxi_shunt_instruction*in){const ox_shunt*s=w->s;const int32_t i=in->item;
+const oxi_shunt_item*item=s->table[i];const bool packed=oxi_shunt_packs(s,item),caches=w->plan->known[i].caches;
+const size_t bytes=oxi_shunt_moved_bytes(s,item,packed);if(caches&&w->host[i]==0&&item->bytes<=w->host_left){w->host[i]=item->bytes;
+w->host_left-=item->bytes;}
+if(w->copied[i])return;
+const bool past=in->lane==OXI_LANE_DISK||(in->staged&&s->ring[1]);const bool host=(!past||packed||caches)&&bytes<=w->host_left;
+w->copied[i]=true;if(host){w->host[i]=bytes;
+w->host_left-=bytes;}
+if(host&&!past)return;
+const uint64_t room=oxi_shunt_spill_room(oxi_shunt_spill_bytes(s,item,packed));if(room>w->disk[i])w->used+=room-w->disk[i];
+if(room>w->disk[i])w->disk[i]=room;
+if(w->used>w->most)w->most=w->used;}
+typedef struct oxi_shunt_nook{uint64_t place,end;const oxi_shunt_item*item;}oxi_shunt_nook;typedef struct oxi_shunt_nooks{
+oxi_shunt_nook*list;int64_t count;}oxi_shunt_nooks;
+static bool oxi_shunt_nook_take(const ox_shunt*s,oxi_shunt_nooks*n,const oxi_shunt_item*item){
+const uint64_t room=oxi_shunt_item_room(item);uint64_t place=s->main_bytes;int64_t at=0;
+for(;at<n->count&&n->list[at].place<place+room;at++){if(n->list[at].item==item)return true;
+place=n->list[at].end;}
+for(int64_t k=at;k<n->count;k++)
+if(n->list[k].item==item)return true;
+if(place+room>s->desc.device_bytes)return false;
+memmove(n->list+at+1,n->list+at,(size_t)(n->count++-at)*sizeof*n->list);const oxi_shunt_nook taken={place,place+room,item};
+n->list[at]=taken;return true;}
+static void oxi_shunt_nook_leave(oxi_shunt_nooks*n,const oxi_shunt_item*item){for(int64_t k=0;k<n->count;k++)
+if(n->list[k].item==item){memmove(n->list+k,n->list+k+1,(size_t)(--n->count-k)*sizeof*n->list);
+return;}}
+static bool oxi_shunt_nooks_node(const ox_shunt*s,const oxi_shunt_plan*plan,oxi_shunt_nooks*n,const oxi_shunt_instruction*in){
+const oxi_shunt_node*node=s->nodes[in->node];for(int i=0;i<node->in_count+node->out_count;i++){
+const oxi_shunt_item*item=node->operand[i].item;if(item&&item->small&&!oxi_shunt_nook_take(s,n,item))return false;}
+for(int32_t c=in->first;c<in->first+in->count;c++)
+if(plan->change[c].dies&&s->table[plan->change[c].item]->small)
+oxi_shunt_nook_leave(n,s->table[plan->change[c].item]);
+return true;}
+static bool oxi_shunt_nooks_suffice(const ox_shunt*s,const oxi_shunt_plan*plan){const oxi_shunt_residents*there=&s->resident[1];
+uint64_t end=there->count>0?oxi_shunt_end_of(there->item[there->count-1]):s->main_bytes;
+size_t room=(size_t)there->count+(size_t)plan->item_count;for(int32_t i=0;i<plan->item_count;i++)
+if(s->table[i]->small&&!s->table[i]->storage)end+=oxi_shunt_item_room(s->table[i]);
+if(end<=s->desc.device_bytes)return true;
+oxi_shunt_nooks n={(oxi_shunt_nook*)oxi_shunt_list(room,sizeof*n.list),0};bool suffice=n.list!=NULL;
+for(int64_t r=0;suffice&&r<there->count;r++){const oxi_shunt_item*item=there->item[r];
+const oxi_shunt_nook nook={item->place,oxi_shunt_end_of(item),item};n.list[n.count++]=nook;}
+for(int32_t k=0;k<plan->instruction_count&&suffice;k++)
+if(plan->instruction[k].action==OXI_ACT_NODE)
+suffice=oxi_shunt_nooks_node(s,plan,&n,&plan->instruction[k]);
+oxi_shunt_unlist(n.list,room,sizeof*n.list);return suffice;}
+static void oxi_shunt_walk_small(oxi_shunt_walk*w){const ox_shunt*s=w->s;uint64_t host=0;if(oxi_shunt_nooks_suffice(s,w->plan))return;
+for(const oxi_shunt_item*item=s->items.next;item!=&s->items;item=item->next){
+if(!item->small||(!item->storage&&item->mark!=s->step_number))continue;
+if(oxi_shunt_spilled(item)==0)w->used+=oxi_shunt_spill_room(item->bytes);
+host+=item->bytes;}
+w->host_left-=host<w->host_left?host:w->host_left;if(w->used>w->most)w->most=w->used;}
+static bool oxi_shunt_spill_walk(const ox_shunt*s,const oxi_shunt_plan*plan,uint64_t*most){oxi_shunt_walk w;
+bool open=oxi_shunt_walk_open(&w,s,plan);if(open)oxi_shunt_walk_small(&w);
+for(int32_t k=0;k<plan->instruction_count&&open;k++){const oxi_shunt_instruction*in=&plan->instruction[k];
+if(in->action==OXI_ACT_NODE)oxi_shunt_walk_node(&w,in);
+if(in->action==OXI_ACT_SAVE)oxi_shunt_walk_save(&w,in);}
+*most=w.most;oxi_shunt_walk_close(&w);return open;}
 /* >>stream/shunt/plan/schedule.c */
 static oxi_shunt_segment*oxi_shunt_segment_add(oxi_shunt_schedule*s){oxi_shunt_plan*plan=s->plan;
 void*grown=oxi_grow(plan->segment,&plan->segment_room,(size_t)plan->segment_count+1,sizeof*plan->segment,false);if(!grown)return NULL;
@@ -3773,13 +3904,6 @@ if(s->used[j]>s->p->capacity-s->plan->pinned_bytes)return false;
 return true;}
 static bool oxi_shunt_is_late(const oxi_shunt_schedule*s,int32_t j){
 return j%256==255&&s->plan->until>0&&oxi_shunt_spent(s->p)>s->plan->until;}
-static int32_t oxi_shunt_slot_at(const oxi_shunt_order*o,const double*start,double time){int32_t low=0,high=o->slot_count-1;
-while(low<high){int32_t middle=(low+high+1)/2;
-if(start[middle]<=time)
-low=middle;
-else
-high=middle-1;}
-return low;}
 static void oxi_shunt_list_segments(oxi_shunt_schedule*s){for(int32_t g=s->plan->segment_count-1;g>=0;g--){
 oxi_shunt_segment*one=&s->plan->segment[g];one->next_end=s->ends[one->last];s->ends[one->last]=g;
 int32_t*list=one->loads?&s->loads[one->first]:&s->defines[one->first];one->next=*list;*list=g;}}
@@ -3795,15 +3919,32 @@ continue;}
 busy_until=(busy_until>o->start[j+1]?busy_until:o->start[j+1])+k->save[1];}}}
 static void oxi_shunt_want(oxi_shunt_schedule*s){const oxi_shunt_order*o=s->o;const double*start[2];
 double next[2];
-start[0]=o->start;start[1]=s->idle?s->idle:o->start;for(int lane=0;lane<2;lane++)next[lane]=start[lane][o->slot_count];
+int32_t by[2];start[0]=o->start;start[1]=s->idle?s->idle:o->start;for(int lane=0;lane<2;lane++){next[lane]=start[lane][o->slot_count];
+by[lane]=o->slot_count-1;}
 for(int32_t j=o->slot_count-1;j>=0;j--)
 for(int32_t g=s->loads[j];g>=0;g=s->plan->segment[g].next){oxi_shunt_segment*one=&s->plan->segment[g];
 const oxi_shunt_known*k=&s->p->known[one->item];int lane=k->on_host||s->p->ring[0]>0?0:1;
 int32_t least=g>0&&one[-1].item==one->item?one[-1].last +1:0;
 next[lane]=(next[lane]<start[lane][j]?next[lane]:start[lane][j])-k->load[lane];
-one->block=next[lane]>0?oxi_shunt_slot_at(o,start[lane],next[lane]):0;if(one->block<least)one->block=least;
+while(by[lane]>0&&start[lane][by[lane]]>next[lane])by[lane]--;
+one->block=next[lane]>0?by[lane]:0;if(one->block<least)one->block=least;
 if(s->packing&OXI_PACK_LATE)one->block=j;}}
-static void oxi_shunt_prefetch(oxi_shunt_schedule*s){enum{STEPS=1<<22,FAR=512};uint64_t room=s->p->capacity-s->plan->pinned_bytes;
+enum{OXI_SHUNT_SPAN=16};typedef struct oxi_shunt_span_used{uint64_t most,more;}oxi_shunt_span_used;
+static oxi_shunt_span_used*oxi_shunt_spans_open(oxi_shunt_schedule*s){const size_t slots=(size_t)s->o->slot_count;
+oxi_shunt_span_used*span=(oxi_shunt_span_used*)oxi_shunt_list(slots/OXI_SHUNT_SPAN+1,sizeof*span);for(size_t j=0;span&&j<slots;j++){
+if(s->o->alone[j])s->used[j]=UINT64_MAX/4;
+if(s->used[j]>span[j/OXI_SHUNT_SPAN].most)span[j/OXI_SHUNT_SPAN].most=s->used[j];}
+return span;}
+static int32_t oxi_shunt_go_back(oxi_shunt_schedule*s,oxi_shunt_span_used*span,int32_t from,
+int32_t least,uint64_t bytes,uint64_t others){while(from>least){const int32_t j=from-1;
+oxi_shunt_span_used*one=&span[j/OXI_SHUNT_SPAN];if(from%OXI_SHUNT_SPAN==0&&from-OXI_SHUNT_SPAN>=least&&one->most<=others){
+one->most+=bytes;one->more+=bytes;from-=OXI_SHUNT_SPAN;continue;}
+if(s->used[j]+one->more>others)break;
+s->used[j]+=bytes;if(s->used[j]+one->more>one->most)one->most=s->used[j]+one->more;
+from=j;}
+return from;}
+static bool oxi_shunt_prefetch(oxi_shunt_schedule*s){enum{STEPS=1<<22,FAR=512};uint64_t room=s->p->capacity-s->plan->pinned_bytes;
+oxi_shunt_span_used*span=oxi_shunt_spans_open(s);if(!span)return false;
 if(s->packing&OXI_PACK_LOOSE)room-=room/8;
 int32_t before[2]={0,0},far=STEPS/(s->o->slot_count+1);if(far<FAR)far=FAR;
 oxi_shunt_list_segments(s);oxi_shunt_find_idle(s);oxi_shunt_want(s);for(int32_t j=0;j<s->o->slot_count&&!oxi_shunt_is_late(s,j);j++)
@@ -3812,12 +3953,13 @@ const oxi_shunt_known*k=&s->p->known[one->item];int32_t*last=&before[k->on_host|
 if(s->packing&OXI_PACK_RING&&*last>least)least=*last;
 if(least<j-far)least=j-far;
 if(s->o->alone[j]>2)least=j;
-while(one->from>least&&!s->o->alone[one->from-1]&&s->used[one->from-1]+k->room<=room)
-s->used[--one->from]+=k->room;
+if(k->room<=room)
+one->from=oxi_shunt_go_back(s,span,one->from,least,k->room,room-k->room);
 if(one->from>*last)*last=one->from;}
 for(int32_t j=s->o->slot_count-1;j>=0;j--)
 for(int32_t g=s->loads[j],next;g>=0;g=next){oxi_shunt_segment*one=&s->plan->segment[g];
-next=one->next;one->next=s->issues[one->from];s->issues[one->from]=g;}}
+next=one->next;one->next=s->issues[one->from];s->issues[one->from]=g;}
+oxi_shunt_unlist(span,(size_t)s->o->slot_count/OXI_SHUNT_SPAN+1,sizeof*span);return true;}
 static double oxi_shunt_time_of(const oxi_shunt_schedule*s,const int32_t*wait){double time=0;
 for(int lane=0;lane<OXI_LANES;lane++)
 if(wait[lane]>0&&s->finish[lane][wait[lane]-1]>time)time=s->finish[lane][wait[lane]-1];
@@ -3898,8 +4040,9 @@ for(int32_t t=s->p->first[node];t<s->p->first[node+1];t++){int32_t i=s->p->touch
 if(g>=0&&s->plan->segment[g].loads&&s->plan->segment[g].first==slot){int lane=s->plan->segment[g].lane;
 if(s->plan->segment[g].block>clock[lane])clock[lane]=s->plan->segment[g].block;}
 if(s->p->known[i].small)continue;
-if(s->p->touch[t].writes&&s->tier[i]==1)s->host_left+=s->p->known[i].room;
-if(s->p->touch[t].writes)s->tier[i]=0;}
+if(!s->p->touch[t].writes)continue;
+if(s->tier[i]==1)s->host_left+=s->p->known[i].room;
+s->tier[i]=0;oxi_shunt_spill_set(s,i,0);}
 oxi_shunt_instruction*in=oxi_shunt_emit(s,OXI_ACT_NODE,OXI_LANE_COMPUTE,clock,s->p->seconds[node]);if(!in)return false;
 in->node=node;in->slot=slot;in->first=first;return true;}
 static bool oxi_shunt_emit_save(oxi_shunt_schedule*s,int32_t g,int32_t*clock,double now){
@@ -3910,8 +4053,9 @@ oxi_shunt_instruction*in=oxi_shunt_emit_move(s,OXI_ACT_SAVE,OXI_LANE_UP,clock,g)
 in->staged=true;in->ring_at=s->ring[1].entry[entry].at;clock[OXI_LANE_UP]=written[OXI_LANE_UP]=in->number+1;
 double free_at=s->lane_end[OXI_LANE_UP];
 in=oxi_shunt_emit_move(s,OXI_ACT_WRITE,OXI_LANE_DISK,written,g);if(!in)return false;
-in->ring_at=s->ring[1].entry[entry].at;s->ring[1].entry[entry].over=in->number+1;s->tier[i]=2;s->saved[i][0]=OXI_LANE_DISK;
-s->saved[i][1]=in->number;oxi_shunt_leave_place(s,i,clock,free_at,now);return true;}
+in->ring_at=s->ring[1].entry[entry].at;s->ring[1].entry[entry].over=in->number+1;s->tier[i]=2;
+oxi_shunt_spill_set(s,i,s->p->known[i].spill);s->saved[i][0]=OXI_LANE_DISK;s->saved[i][1]=in->number;
+oxi_shunt_leave_place(s,i,clock,free_at,now);return true;}
 static bool oxi_shunt_emit_end(oxi_shunt_schedule*s,int32_t g){int32_t clock[OXI_LANES]={0,0,0,0};
 oxi_shunt_segment*one=&s->plan->segment[g];const oxi_shunt_known*k=&s->p->known[one->item];if(one->stays)return true;
 one->over=true;clock[OXI_LANE_COMPUTE]=s->plan->lane_count[OXI_LANE_COMPUTE];double free_at=s->lane_end[OXI_LANE_COMPUTE],now=free_at;
@@ -3919,9 +4063,11 @@ bool caches=k->caches&&!one->dirty&&!one->dies&&s->tier[one->item]==2&&k->room<=
 bool host=k->room<=s->host_left;if(!host&&oxi_shunt_may_stage(s,one->item,true))return oxi_shunt_emit_save(s,g,clock,now);
 int lane=host?OXI_LANE_UP:OXI_LANE_DISK;oxi_shunt_instruction*in=oxi_shunt_emit_move(s,OXI_ACT_SAVE,lane,clock,g);if(!in)return false;
 if(host)s->host_left-=k->room;
+if(!host)oxi_shunt_spill_set(s,one->item,k->spill);
 s->tier[one->item]=host?1:2;s->saved[one->item][0]=lane;s->saved[one->item][1]=in->number;clock[lane]=in->number+1;
 free_at=s->lane_end[lane];}else{if(!oxi_shunt_change_add(s,one->item,false,one->dies,one->place))return false;
-if(one->dies&&s->tier[one->item]==1)s->host_left+=k->room;}
+if(one->dies&&s->tier[one->item]==1)s->host_left+=k->room;
+if(one->dies)oxi_shunt_spill_set(s,one->item,0);}
 oxi_shunt_leave_place(s,one->item,clock,free_at,now);return true;}
 static bool oxi_shunt_emit_deaths(oxi_shunt_schedule*s,int32_t slot){const oxi_shunt_order*o=s->o;
 for(int32_t k=o->from[slot];k<o->from[slot+1];k++){int32_t i=s->p->touch[s->p->first[o->slot[slot]]+k-o->from[slot]].item;
@@ -3947,7 +4093,8 @@ if(!oxi_shunt_emit_node(s,j))return false;
 int32_t node=s->plan->instruction_count-1;if(!oxi_shunt_emit_deaths(s,j))return false;
 for(int32_t g=s->ends[j];g>=0;g=s->plan->segment[g].next_end)
 if(!oxi_shunt_emit_end(s,g))return false;
-oxi_shunt_read_ahead(s);s->plan->instruction[node].count=s->plan->change_count-s->plan->instruction[node].first;return true;}
+oxi_shunt_spill_note(s);oxi_shunt_read_ahead(s);s->plan->instruction[node].count=s->plan->change_count-s->plan->instruction[node].first;
+return true;}
 static bool oxi_shunt_emit_all(oxi_shunt_schedule*s){oxi_shunt_read_ahead(s);for(int32_t j=0;j<s->o->slot_count;j++){
 bool emitted=oxi_shunt_emit_slot(s,j);if(s->crowded&&(!oxi_shunt_note_crowded(s,j)||!emitted))return false;
 if(!emitted)return false;
@@ -3971,20 +4118,22 @@ s->spare=-1;for(int bin=0;bin<OXI_SHUNT_BINS;bin++)s->bin[bin]=-1;
 if(oxi_shunt_block_new(s,-1,-1)<0)return false;
 s->block->place=s->plan->pinned_bytes;s->block->bytes=s->p->capacity-s->plan->pinned_bytes;oxi_shunt_block_open(s,0);
 s->host_left=s->p->host_room;s->read_segment=-1;for(int k=0;k<2;k++)s->ring[k].bytes=s->p->ring[k];
-return true;}
+return oxi_shunt_spill_open(s);}
 static void oxi_shunt_schedule_close(oxi_shunt_schedule*s){size_t slots=(size_t)s->o->slot_count+1,items=(size_t)s->p->item_count;
 oxi_shunt_reserve_end(s);oxi_shunt_unlist(s->used,slots,sizeof*s->used);if(s->idle)oxi_shunt_unlist(s->idle,slots,sizeof*s->idle);
 oxi_shunt_unlist(s->loads,4*slots,sizeof*s->loads);oxi_shunt_unlist(s->segment_of,2*items,sizeof*s->segment_of);
-oxi_shunt_unlist(s->tier,items,1);oxi_shunt_unlist(s->saved,items,sizeof*s->saved);for(int lane=0;lane<OXI_LANES;lane++)
+oxi_shunt_unlist(s->tier,items,1);oxi_shunt_unlist(s->saved,items,sizeof*s->saved);
+if(s->spilled)oxi_shunt_unlist(s->spilled,items,sizeof*s->spilled);
+for(int lane=0;lane<OXI_LANES;lane++)
 oxi_free(s->finish[lane],s->finish_room*sizeof**s->finish);
 oxi_free(s->block,s->block_room*sizeof*s->block);for(int k=0;k<2;k++)oxi_free(s->ring[k].entry,s->ring[k].room*sizeof*s->ring[k].entry);}
 static bool oxi_shunt_schedule_run(const oxi_shunt_problem*p,const oxi_shunt_order*o,const uint8_t*keep,
 uint64_t pinned_bytes,int packing,oxi_shunt_plan*plan){oxi_shunt_schedule s;
 memset(&s,0,sizeof s);s.p=p;s.o=o;s.keep=keep;s.plan=plan;s.packing=packing;
 plan->instruction_count=plan->change_count=plan->segment_count=0;memset(plan->lane_count,0,sizeof plan->lane_count);
-plan->peak=plan->pinned_bytes=pinned_bytes;plan->simulated=plan->takes=0;plan->crowded=-1;memset(o->crowded,0,(size_t)o->slot_count);
-bool fits=oxi_shunt_schedule_open(&s)&&oxi_shunt_segments(&s);if(fits)oxi_shunt_prefetch(&s);
-if(fits&&s.idle)oxi_shunt_reserve(&s);
+plan->peak=plan->pinned_bytes=pinned_bytes;plan->simulated=plan->takes=0;plan->over=0;plan->crowded=-1;
+memset(o->crowded,0,(size_t)o->slot_count);bool fits=oxi_shunt_schedule_open(&s)&&oxi_shunt_segments(&s);
+fits=fits&&oxi_shunt_prefetch(&s);if(fits&&s.idle)oxi_shunt_reserve(&s);
 fits=fits&&oxi_shunt_emit_all(&s);for(int lane=0;lane<OXI_LANES;lane++)
 if(s.lane_end[lane]>plan->simulated)plan->simulated=s.lane_end[lane];
 for(int k=0;k<2;k++)plan->ring[k]=s.ring[k].count>0?p->ring[k]:0;
@@ -4017,7 +4166,7 @@ int32_t count=0;for(int32_t g=0;g<best->segment_count;g++){const oxi_shunt_segme
 if(!one->loads)continue;
 int32_t a=oxi_shunt_access_from(o,one->item,one->first);int32_t slot=oxi_shunt_maker(p,o,one->item,a);if(slot<0)continue;
 double moves=oxi_shunt_repeat_moves(p,&p->known[one->item]),seconds=p->seconds[o->slot[slot]];
-if(!oxi_shunt_repeat_pays(p,seconds,moves))continue;
+bool wants=best->over>0&&p->recompute!=OX_RECOMPUTE_CHEAP;if(!wants&&!oxi_shunt_repeat_pays(p,seconds,moves))continue;
 out[count].node=o->slot[slot];out[count].before=one->first;out[count++].worth=moves/(seconds+1e-12);}
 qsort(out,(size_t)count,sizeof*out,oxi_shunt_repeat_compare);return count;}
 static bool oxi_shunt_order_with(const oxi_shunt_problem*p,const oxi_shunt_order*o,
@@ -4058,7 +4207,8 @@ if(list)qsort(list,(size_t)count,sizeof*list,oxi_shunt_saving_compare);
 for(int32_t i=0;i<count;i++){double part=(double)list[i].room<=room?1:room/(double)list[i].room;
 seconds+=(1 -part)*list[i].seconds;*takes+=(1 -part)*list[i].takes;room-=part*(double)list[i].room;}
 oxi_shunt_unlist(list,(size_t)p->item_count,sizeof*list);return seconds;}
-static double oxi_shunt_costs(const oxi_shunt_plan*plan){return plan->simulated+plan->takes;}
+static double oxi_shunt_costs(const oxi_shunt_plan*plan){const double over=plan->over>0?1e3 +1e-3*(double)plan->over:0;
+return plan->simulated+plan->takes+over;}
 static bool oxi_shunt_has_one(const oxi_shunt_search*s){return s->found||s->p->fits;}
 static bool oxi_shunt_is_over(const oxi_shunt_search*s){
 if(!s->found)return oxi_shunt_spent(s->p)>s->end+(s->p->fits?0:10*s->p->time_most);
@@ -4254,6 +4404,7 @@ s->placing.pinned_bytes=oxi_shunt_pins_place(s->p);if(s->placing.pinned_bytes>s-
 int packing=t%(OXI_PACKINGS+1),sides=(int)(s->random>>44)<<OXI_PACK_SIDES_AT;
 s->packing=(packing<OXI_PACKINGS?oxi_shunt_packings[packing]:OXI_PACK_SIDES|sides)|(t/(OXI_PACKINGS+1)%2?OXI_PACK_LATE:0);
 (void)oxi_shunt_run_trial(s);}}
+static bool oxi_shunt_is_short(const oxi_shunt_search*s){return s->found&&s->best->over>0;}
 static void oxi_shunt_refine(oxi_shunt_search*s){enum{SUBSETS=5};bool better=s->found&&s->order.access_count<=OXI_SHUNT_FEW;
 bool very_few=s->order.access_count<=OXI_SHUNT_VERY_FEW,whole=false;bool few_pins=very_few&&s->rank_count<=SUBSETS;oxi_shunt_gaps gaps;
 if(!better)return;
@@ -4263,7 +4414,7 @@ while(better&&!oxi_shunt_is_over(s)){better=false;
 s->packing=s->best_choice.packing;oxi_shunt_refine_gaps(s,&gaps,&better);
 if(s->rank_count<=OXI_SHUNT_VERY_FEW)oxi_shunt_refine_pins(s,&better);
 if(!better&&very_few)oxi_shunt_refine_pairs(s,&gaps,&better);}
-if(very_few&&!(few_pins&&whole))oxi_shunt_shake(s,&gaps);}
+if((very_few&&!(few_pins&&whole))||oxi_shunt_is_short(s))oxi_shunt_shake(s,&gaps);}
 oxi_shunt_gaps_close(s,&gaps);}
 static bool oxi_shunt_try_ways(oxi_shunt_search*s){oxi_shunt_gaps gaps;
 bool all=oxi_shunt_gaps_open(s,&gaps)&&oxi_shunt_refine_all(s,&gaps);oxi_shunt_gaps_close(s,&gaps);return all;}
@@ -4322,6 +4473,7 @@ plan->item_count=p->item_count;memcpy(plan->known,p->known,(size_t)p->item_count
 memcpy(plan->seconds,p->seconds,(size_t)p->node_count*sizeof*plan->seconds);
 plan->compute=plan->expected=s->original.start[p->node_count];plan->bound=s->bound;plan->disk=s->disk;plan->link=s->link;
 plan->enough=s->enough;plan->whole=s->whole;return true;}
+static void oxi_shunt_give_time(oxi_shunt_search*s){if(oxi_shunt_is_short(s))s->end=oxi_shunt_spent(s->p)+4*s->p->time_most;}
 static oxi_shunt_plan*oxi_shunt_plan_search(oxi_shunt_problem*p){oxi_shunt_search s;oxi_shunt_plan*made=NULL;
 if(oxi_shunt_search_open(&s,p)){double takes=0;
 s.disk=oxi_shunt_tier_bound(p,&s.order,1,&takes);s.link=oxi_shunt_tier_bound(p,&s.order,0,&takes);
@@ -4331,7 +4483,8 @@ memcpy(s.ranks[1],s.rank,(size_t)s.rank_count*sizeof*s.rank);oxi_shunt_rank_spre
 if(p->recompute!=OX_RECOMPUTE_OFF&&s.order.access_count>OXI_SHUNT_FEW)
 s.end-=p->time_most/5;
 oxi_shunt_try_all(&s);if(!s.found)oxi_shunt_try_least(&s);
-s.end=end;oxi_shunt_refine(&s);if(s.found&&p->recompute!=OX_RECOMPUTE_OFF&&!oxi_shunt_is_over(&s)){oxi_shunt_try_again(&s);
+s.end=end;oxi_shunt_give_time(&s);oxi_shunt_refine(&s);oxi_shunt_give_time(&s);
+if(s.found&&p->recompute!=OX_RECOMPUTE_OFF&&!oxi_shunt_is_over(&s)){oxi_shunt_try_again(&s);
 oxi_shunt_refine(&s);}
 if(s.found&&p->recompute!=OX_RECOMPUTE_OFF&&s.original.access_count<=OXI_SHUNT_VERY_FEW&&!oxi_shunt_is_over(&s))
 s.whole=oxi_shunt_exact_all(&s);
@@ -4341,8 +4494,8 @@ oxi_shunt_search_close(&s);return made;}
 static oxi_shunt_plan*oxi_shunt_plan_make(oxi_shunt_problem*p){const double most=p->time_most;
 oxi_shunt_spend(p);int32_t*early=oxi_shunt_order_early(p);if(early)p->time_most=most/2;
 oxi_shunt_plan*plan=oxi_shunt_plan_search(p),*other=NULL;const double left=most-oxi_shunt_spent(p);
-p->order=early;p->fits=plan!=NULL;if(plan&&p->time_most>left)p->time_most=left;
-bool again=early&&(!plan||(left>0&&oxi_shunt_costs(plan)>plan->enough));if(again)other=oxi_shunt_plan_search(p);
+p->order=early;p->fits=plan&&plan->over==0;if(p->fits&&p->time_most>left)p->time_most=left;
+bool again=early&&(!p->fits||(left>0&&oxi_shunt_costs(plan)>plan->enough));if(again)other=oxi_shunt_plan_search(p);
 p->order=NULL;p->fits=false;p->time_most=most;oxi_shunt_unlist(early,(size_t)p->node_count,sizeof*early);
 bool better=other&&(!plan||oxi_shunt_costs(other)<oxi_shunt_costs(plan));oxi_shunt_plan_free(better?plan:other);return better?other:plan;
 }
@@ -4390,7 +4543,7 @@ oxi_shunt_unlist(e.order,(size_t)e.room,sizeof*e.order);return e.whole&&!e.cut&&
 /* >>stream/shunt/plan/pack.c */
 static const double oxi_shunt_pack_gain=0.01,oxi_shunt_pack_loss=0.001;
 static void oxi_shunt_pack_swap(oxi_shunt_known*a,oxi_shunt_known*b){oxi_shunt_known before=*a;a->packs=b->packs;b->packs=before.packs;
-for(int tier=0;tier<2;tier++){a->load[tier]=b->load[tier];
+a->spill=b->spill;b->spill=before.spill;for(int tier=0;tier<2;tier++){a->load[tier]=b->load[tier];
 a->save[tier]=b->save[tier];a->load_takes[tier]=b->load_takes[tier];a->save_takes[tier]=b->save_takes[tier];
 b->load[tier]=before.load[tier];b->save[tier]=before.save[tier];b->load_takes[tier]=before.load_takes[tier];
 b->save_takes[tier]=before.save_takes[tier];}}
@@ -4446,8 +4599,13 @@ low=middle;
 else
 high=middle-1;}
 oxi_shunt_pack_first(t,now,low);if(t->count>0)(void)oxi_shunt_pack_time(t);}
+static oxi_shunt_plan*oxi_shunt_plan_pack_all(oxi_shunt_problem*p,oxi_shunt_plan*plan){for(int32_t i=0;i<p->item_count;i++)
+if(p->other[i].packs)oxi_shunt_pack_swap(&p->known[i],&p->other[i]);
+oxi_shunt_plan*packed=oxi_shunt_plan_make(p);bool better=packed&&packed->over<plan->over;oxi_shunt_plan_free(better?plan:packed);
+return better?packed:plan;}
 static oxi_shunt_plan*oxi_shunt_plan_pack(oxi_shunt_problem*p){oxi_shunt_plan*plan=oxi_shunt_plan_make(p);
 if(!plan||!p->other)return plan;
+if(plan->over>0)return oxi_shunt_plan_pack_all(p,plan);
 size_t all=(size_t)plan->instruction_count,items=(size_t)plan->item_count;oxi_shunt_timing t;memset(&t,0,sizeof t);t.plan=plan;
 t.other=p->other;double*at=t.times=(double*)oxi_shunt_list(all,sizeof*t.times);
 t.left=(double*)oxi_shunt_list(items,sizeof*t.left);
@@ -4690,11 +4848,15 @@ oxi_shunt_item*item=s->table[i];bool shifts=k->pinned&&item->storage&&item->vali
 if(!shifts)continue;
 status=oxi_shunt_shift(s,item,k->place);moved=true;}}
 return status;}
-static ox_status oxi_shunt_settle_pins(ox_shunt*s,oxi_shunt_replay*r){const oxi_shunt_plan*plan=r->plan;
-ox_status status=oxi_shunt_settle_others(s,plan,true);if(status==OX_OK)status=oxi_shunt_shift_pins(s,plan);
+static ox_status oxi_shunt_settle(ox_shunt*s,const oxi_shunt_plan*plan){ox_status status=oxi_shunt_settle_others(s,plan,true);
+if(status==OX_OK)status=oxi_shunt_shift_pins(s,plan);
 if(status==OX_OK)status=oxi_shunt_settle_others(s,plan,false);
 for(int32_t i=0;i<plan->item_count&&status==OX_OK;i++){s->table[i]->kind=plan->known[i].kind;
-s->table[i]->packs=plan->known[i].packs;if(!plan->known[i].pinned||s->table[i]->storage)continue;
+s->table[i]->packs=plan->known[i].packs;}
+return status;}
+static ox_status oxi_shunt_settle_pins(ox_shunt*s,oxi_shunt_replay*r){const oxi_shunt_plan*plan=r->plan;
+ox_status status=oxi_shunt_settle(s,plan);for(int32_t i=0;i<plan->item_count&&status==OX_OK;i++){
+if(!plan->known[i].pinned||s->table[i]->storage)continue;
 status=oxi_shunt_put_at(s,s->table[i],plan->known[i].place);r->late[r->late_count++]=i;r->awaited[i]=true;}
 oxi_shunt_order_late(r);return status;}
 static void oxi_shunt_after_failure(oxi_shunt_replay*r){ox_shunt*s=r->s;oxi_shunt_ahead_end(s);for(int32_t i=0;i<s->table_count;i++){
@@ -4797,13 +4959,26 @@ fabs(plan->disk_write/s->rates.disk_write-1)<0.2);
 if(!moves||(same_disk&&fabs(plan->compute-plan->expected)<0.2*plan->expected))return plan;
 oxi_shunt_plan*better=oxi_shunt_plan_new(s,key);if(!better)return plan;
 oxi_shunt_resimulate(s,better);bool is_better=better->simulated<plan->simulated;better->measured=true;better->moved=plan->moved;
-oxi_shunt_plan_drop(s,is_better?plan:better);s->stats.revised++;return is_better?better:plan;}
-static oxi_shunt_plan*oxi_shunt_plan_of(ox_shunt*s,const uint64_t key[2]){oxi_error earlier;earlier.status=OX_OK;
-oxi_error_move(&earlier);oxi_shunt_plan*plan=oxi_shunt_plan_find(s,key);if(plan){s->stats.replays++;
-oxi_shunt_resimulate(s,plan);plan=oxi_shunt_plan_revise(s,plan,key);}else{plan=oxi_shunt_plan_new(s,key);
+is_better=is_better&&better->over==0;oxi_shunt_plan_drop(s,is_better?plan:better);s->stats.revised++;return is_better?better:plan;}
+static oxi_shunt_plan*oxi_shunt_plan_of(ox_shunt*s,const uint64_t key[2]){const oxi_error earlier=oxi_shunt_errors_begin();
+oxi_shunt_plan*known=oxi_shunt_plan_find(s,key),*plan=known;if(known){s->stats.replays++;
+oxi_shunt_resimulate(s,known);plan=oxi_shunt_plan_revise(s,known,key);}else{plan=oxi_shunt_plan_new(s,key);
 s->stats.plans+=plan!=NULL;}
-if(plan)oxi_shunt_resimulate(s,plan);
-ox_error_clear();oxi_error_put_back(&earlier);return plan;}
+if(plan&&plan!=known)oxi_shunt_resimulate(s,plan);
+oxi_shunt_errors_end(&earlier);return plan;}
+static ox_status oxi_shunt_disk_wants(ox_shunt*s,const oxi_shunt_plan*plan,uint64_t*bytes){ox_status status=oxi_shunt_arena_open(s);
+oxi_shunt_ahead_check(s,plan);oxi_shunt_rings_open(s,plan->ring);if(status==OX_OK)status=oxi_shunt_settle(s,plan);
+if(status==OX_OK&&!oxi_shunt_spill_walk(s,plan,bytes))status=OX_ERR_NOMEM;
+return status;}
+static ox_status oxi_shunt_fit_disk(ox_shunt*s,oxi_shunt_plan**plan,const uint64_t key[2]){uint64_t wants=0,least;
+ox_status status=oxi_shunt_disk_wants(s,*plan,&wants);if(status!=OX_OK||wants<=s->desc.disk_bytes)return status;
+least=wants;const oxi_error earlier=oxi_shunt_errors_begin();oxi_shunt_plan*other=oxi_shunt_plan_new(s,key);
+oxi_shunt_errors_end(&earlier);if(other){other->moved=(*plan)->moved;
+other->runs=(*plan)->runs;other->measured=(*plan)->measured;oxi_shunt_plan_drop(s,*plan);*plan=other;s->stats.revised++;
+oxi_shunt_resimulate(s,other);status=oxi_shunt_disk_wants(s,other,&wants);if(status!=OX_OK||wants<=s->desc.disk_bytes)return status;}
+if(wants>least)wants=least;
+return oxi_fail(OX_ERR_NOMEM,"%s: a step of %lld calls wants %llu bytes of the disk at once, a budget of %llu",
+s->name,(long long)s->node_count,(unsigned long long)wants,(unsigned long long)s->desc.disk_bytes);}
 static ox_status oxi_shunt_step_planned(ox_shunt*s,bool*planned){uint64_t key[2];for(int64_t n=0;n<s->node_count;n++)
 for(int i=0;i<s->nodes[n]->out_count;i++)
 if(s->nodes[n]->operand[s->nodes[n]->in_count+i].given)return OX_OK;
@@ -4812,6 +4987,8 @@ oxi_shunt_wait_for_others(s);oxi_shunt_plan*plan=oxi_shunt_plan_of(s,key);*plann
 return oxi_fail(OX_ERR_NOMEM,"%s: no plan of %lld calls fits a budget of %llu bytes",s->name,
 (long long)s->node_count,(unsigned long long)s->desc.device_bytes);
 if(!plan)return OX_OK;
+if(s->desc.disk_bytes>0){ox_status status=oxi_shunt_fit_disk(s,&plan,key);
+*planned=status==OX_OK;if(status!=OX_OK)return status;}
 s->last_plan=plan;s->stats.simulated_seconds+=plan->simulated;s->stats.bound_seconds+=plan->bound;
 s->stats.resident_bytes=plan->pinned_bytes;return oxi_shunt_replay_run(s,plan);}
 /* >>stream/shunt/lanes/disk.c */
@@ -5113,6 +5290,19 @@ status=out?oxi_shunt_item_read(s,part,offset,(char*)out+done,some):oxi_shunt_ite
 if(data&&status==OX_OK)part->failed=false;
 done+=some;
 offset=0;}
+return status;}
+static ox_status oxi_shunt_parts_replace(ox_shunt*s,oxi_shunt_item*item,const char*data){const bool clean=ox_error()==OX_OK;
+const int32_t count=item->part_count;oxi_shunt_item**part=(oxi_shunt_item**)oxi_calloc((size_t)count,sizeof*part);
+ox_status status=part?OX_OK:OX_ERR_NOMEM;bool room=true;size_t at=0;for(int32_t k=0;k<count&&status==OX_OK;k++){
+const oxi_shunt_item*old=item->part[k];part[k]=oxi_shunt_item_new(s,old->bytes,0);if(!part[k])status=OX_ERR_NOMEM;
+if(status!=OX_OK)break;
+part[k]->all_f32=old->all_f32;part[k]->kind=old->kind;part[k]->columns=old->columns;
+status=oxi_shunt_item_write(s,part[k],0,data+at,old->bytes);room=status==OX_OK||part[k]->disk;at+=old->bytes;}
+if(status==OX_OK){oxi_shunt_parts_drop(s,item);
+item->part=part;item->part_count=count;return OX_OK;}
+oxi_shunt_part_list_free(s,part,count);if(room)return status;
+if(clean)ox_error_clear();
+status=oxi_shunt_parts_move(s,item,0,NULL,data,item->bytes);for(int32_t k=0;k<count&&status!=OX_OK;k++)item->part[k]->failed=true;
 return status;}
 static oxi_shunt_item*oxi_shunt_part_new(ox_shunt*s,oxi_shunt_item*item,size_t offset,size_t bytes){
 bool stays=item->file&&item->disk_valid&&!item->part;
