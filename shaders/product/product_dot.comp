@@ -392,7 +392,8 @@ int dot_of(const uvec4 x, const uvec4 y) {
 // Where a row's units are no multiple of a team, its columns are taken one behind the other (CHAINED), as
 // those of a row's experts are: all but the last of its turns have a unit for each invocation. Units of all
 // that is one behind the other, and columns that an invocation meets in a turn.
-const uint ALL = OWN ? ROWS * UNITS : CHAINED == 1 ? COLUMNS * UNITS : UNITS, MET = CHAINED == 1 ? 1 : COLUMNS;
+const uint ALL = OWN ? ROWS * UNITS : CHAINED == 1 ? COLUMNS * UNITS : UNITS;
+const uint MET = CHAINED == 1 ? 1 : COLUMNS;
 // Where column j, or the one that unit `i` of all is of, begins.
 uint place_in_team(const uint b, const uint first, const uint team, const uint j, const uint i) {
     return place_of_b(b, first, team, CHAINED == 1 ? min(i / UNITS, COLUMNS - 1) : j);

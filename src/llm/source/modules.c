@@ -203,8 +203,8 @@ static ox_status oxi_llm_dense_missing(const oxi_llm_config *c, const oxi_llm_mo
 }
 
 /* Its tensors: a matrix of the sizes that config.json has, a bias where it has one, nothing else. With
- * use_residual what it takes is added to what it gives, times a matrix if that is longer or shorter: without an
- * activation between, both are one product with the sum of matrices. */
+ * use_residual what it takes is added to what it gives, times a matrix if that is longer or shorter: without
+ * an activation between, both are one product with the sum of matrices. */
 static ox_status oxi_llm_dense_tensors(const oxi_llm_config *c, const oxi_llm_module *m,
                                        const oxi_json *config, int index, ox_file_entry *weight) {
     const ox_file *file = c->folder->modules[index];

@@ -68,8 +68,8 @@ typedef struct ox_shunt_desc {
                              * beside it); 0 = no limit, and nothing is moved */
     uint64_t host_bytes;    /* of what waits in memory of the host; 0 = none on the CPU, whose memory is the
                              * device's, else half of what the system has left */
-    uint64_t disk_bytes;    /* of what waits in the spill folder; 0 = no limit. Plans keep within it; a step of
-                             * which none does is an error before it begins */
+    uint64_t disk_bytes;    /* of what waits in the spill folder; 0 = no limit. Plans keep within it; a step
+                             * of which none does is an error before it begins */
     const char *spill;      /* that folder; NULL = $TMPDIR, else /tmp */
     ox_recompute recompute;
     ox_compression compression;

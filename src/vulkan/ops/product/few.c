@@ -113,8 +113,8 @@ static uint32_t oxi_vk_stage_words(uint32_t lanes) {
     return (lanes / 4 * (uint32_t)oxi_info(OX_Q6_K)->block_bytes + 5) / 4 / lanes + 1;
 }
 
-/* Where a row's units are no multiple of a line, some of its invocations have nothing to do in the last of its
- * turns: two or four columns one behind the other, or both of a pair, take fewer turns in all. */
+/* Where a row's units are no multiple of a line, some of its invocations have nothing to do in the last of
+ * its turns: two or four columns one behind the other, or both of a pair, take fewer turns in all. */
 static void oxi_vk_dot_chains(const oxi_vk_device *d, const oxi_vk_product *p, int64_t n, bool pair,
                               uint32_t units, oxi_vk_few *f) {
     const uint64_t line = OXI_VK_LINE_LANES, lines = oxi_vk_dot_groups(f, p->form.t[2]->dtype, 1) * f->lines;
