@@ -173,7 +173,7 @@ typedef struct family {
 
 static const family families[] = {
     {"deepseek2", make_deepseek, 12, 6},
-    {"minicpm3", make_minicpm, 9, 6},
+    {"minicpm3", make_minicpm, 10, 6},
     {"granite", make_granite, 6, 5},
     {"bloom", make_bloom, 5, 5},
     {"nemotron", make_nemotron, 5, 5},
