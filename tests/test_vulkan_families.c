@@ -95,6 +95,29 @@ static void make_minicpm(int layers) { /* with latents of DeepSeek's size */
     make_latent("minicpm3", layers, false);
 }
 
+/* Experts, and one of all tokens that a number of its own opens. */
+static void make_qwen2moe(int layers) {
+    begin("qwen2moe", layers);
+    plain_whole("attention.head_count_kv", 2);
+    plain_whole("rope.dimension_count", WIDTH / HEADS);
+    plain_fact("attention.layer_norm_rms_epsilon", 1e-5);
+    plain_whole("expert_count", EXPERTS);
+    plain_whole("expert_used_count", USED);
+    plain_whole("expert_feed_forward_length", HIDDEN);
+    plain_whole("expert_shared_feed_forward_length", HIDDEN);
+    plain_norm("output_norm", WIDTH, 0);
+    for (int l = 0; l < layers; l++) {
+        plain_norm(plain_name(l, "attn_norm"), WIDTH, 0);
+        plain_norm(plain_name(l, "ffn_norm"), WIDTH, 0);
+        plain_matrix(plain_name(l, "attn_q.weight"), WIDTH, WIDTH);
+        plain_matrix(plain_name(l, "attn_k.weight"), WIDTH / 2, WIDTH);
+        plain_matrix(plain_name(l, "attn_v.weight"), WIDTH / 2, WIDTH);
+        plain_matrix(plain_name(l, "attn_output.weight"), WIDTH, WIDTH);
+        plain_put(plain_name(l, "ffn_gate_inp_shexp.weight"), 0, 0, WIDTH, 0, 0.3);
+        put_experts(l);
+    }
+}
+
 /* Sums by a factor. */
 static void make_granite(int layers) {
     begin("granite", layers);
@@ -174,6 +197,7 @@ typedef struct family {
 static const family families[] = {
     {"deepseek2", make_deepseek, 12, 6},
     {"minicpm3", make_minicpm, 10, 6},
+    {"qwen2moe", make_qwen2moe, 10, 7},
     {"granite", make_granite, 6, 5},
     {"bloom", make_bloom, 5, 5},
     {"nemotron", make_nemotron, 5, 5},

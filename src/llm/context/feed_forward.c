@@ -139,6 +139,7 @@ typedef struct oxi_llm_mlp {
     bool joined;
     double clamp;
     ox_tensor *x, *experts;
+    ox_tensor *open; /* [S, 1], what is multiplied by, or NULL */
 } oxi_llm_mlp;
 
 static oxi_llm_mlp oxi_llm_mlp_of(const oxi_llm_part *gate, const oxi_llm_part *up, const oxi_llm_part *down,
@@ -171,6 +172,7 @@ static bool oxi_llm_begin_mlps(const ox_llm *model, const oxi_llm_mlp *list, int
             const oxi_llm_mlp *m = &list[i];
             ox_tensor *gate = m->gate ? wanted[n++].out : NULL;
             gate = oxi_llm_activate(model, gate, wanted[n++].out, m->joined, m->clamp);
+            if (m->open) gate = ox_mul_(gate, m->open);
             last[i] = oxi_llm_want_experts(m->down, gate, m->experts); /* of [S, used, hidden] */
         }
     }
@@ -185,11 +187,9 @@ static ox_tensor *oxi_llm_sum_experts(ox_tensor *out, ox_tensor *weights) {
     return ox_sum(out, OX_DIMS(1), false);
 }
 
-/* What the experts of all tokens made of x, times a number a token, where there is a router for that. */
-static ox_tensor *oxi_llm_open_shared(const oxi_llm_layer *l, ox_tensor *x, ox_tensor *out) {
-    ox_tensor *router = l->part[OXI_LLM_SHARED_ROUTER].weight;
-    if (!router) return out;
-    return ox_mul_(out, ox_sigmoid_(ox_linear(x, ox_unsqueeze(router, 0), NULL))); /* [S, 1] */
+/* What the experts of all tokens are multiplied by, [S, 1], where there is a router for that, else NULL. */
+static ox_tensor *oxi_llm_open_shared(const oxi_llm_layer *l, ox_tensor *x) {
+    return ox_sigmoid_(ox_linear(x, ox_unsqueeze(l->part[OXI_LLM_SHARED_ROUTER].weight, 0), NULL));
 }
 
 /* out += what small experts make of it, one for each few of the others.
@@ -235,7 +235,10 @@ static ox_tensor *oxi_llm_mixture(const ox_llm *model, const oxi_llm_layer *l, o
         oxi_llm_mlp_of(&p[OXI_LLM_SHARED_GATE], &p[OXI_LLM_SHARED_UP], &p[OXI_LLM_SHARED_DOWN], x, NULL);
     list[1].clamp = l->shared_clamp;
     const bool shared = p[OXI_LLM_SHARED_UP].weight != NULL, both = shared && model->device == ox_cpu(),
+               opens = shared && p[OXI_LLM_SHARED_ROUTER].weight,
                half = oxi_llm_has_trait(model, OXI_LLM_TRAIT(SHARED_HALF));
+    /* on a GPU before the last product, which waits for nobody then */
+    if (opens && !both && !(list[1].open = oxi_llm_open_shared(l, x))) return NULL;
     if (!oxi_llm_begin_mlps(model, list, shared ? 2 : 1, last)) return NULL;
     if (!oxi_llm_products(last, both ? 2 : 1)) return NULL;
     ox_tensor *out = oxi_llm_sum_experts(last[0].out, first ? NULL : weights);
@@ -243,12 +246,13 @@ static ox_tensor *oxi_llm_mixture(const ox_llm *model, const oxi_llm_layer *l, o
     if (p[OXI_LLM_EXPERTS_OUT_NORM].weight) out = oxi_llm_normalize(model, &p[OXI_LLM_EXPERTS_OUT_NORM], out);
     if (p[OXI_LLM_EXPERTS_OUT].weight) out = oxi_llm_product(&p[OXI_LLM_EXPERTS_OUT], out);
     if (!shared) return out;
-    if (beside && !both && !half && !p[OXI_LLM_SHARED_ROUTER].weight) {
+    if (beside && !both && !half) {
         *beside = last[1];
         return out;
     }
     if (!both && !oxi_llm_products(&last[1], 1)) return NULL;
-    out = ox_add_(out, oxi_llm_open_shared(l, x, last[1].out));
+    if (opens && both) last[1].out = ox_mul_(last[1].out, oxi_llm_open_shared(l, x));
+    out = ox_add_(out, last[1].out);
     return half ? ox_mul_number_(out, 0.5) : out;
 }
 
