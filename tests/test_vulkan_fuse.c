@@ -844,6 +844,46 @@ static void check_many_weights(ox_device *gpu) {
     }
 }
 
+/* What a GPU gives of two products of x, one of its norm behind another, their gate, and a sum with one. */
+static void check_columns(ox_device *gpu, const rounding *r, ox_tensor *all, ox_tensor *exact) {
+    const double size = 1 / sqrt((double)r->width), rough = 0.04; /* results are of about 1 */
+    const int64_t n = r->hidden;
+    const char *name = ox_dtype_name(r->dtype);
+    ox_tensor *x = ox_mul_number(ox_randn(OX_SHAPE(1, r->width), OX_F32), size), *xg = ox_to(x, gpu);
+    ox_tensor *bias = ox_randn(OX_SHAPE(n), OX_F32), *old = ox_randn(OX_SHAPE(1, n), OX_F32);
+    ox_tensor *w[2], *v[2], *got[2], *want[2], *sum = ox_to(old, gpu), *both;
+    for (int i = 0; i < 2; i++) w[i] = ox_narrow(all, 0, i * n, n);
+    for (int i = 0; i < 2; i++) v[i] = ox_narrow(exact, 0, i * n, n);
+    sum = ox_to(ox_add_(sum, ox_linear(xg, w[0], ox_to(bias, gpu))), ox_cpu());
+    CHECK_MSG(ox_allclose(sum, ox_add(old, ox_linear(x, v[0], bias)), 0, rough, false), "%s: a sum", name);
+    for (int i = 0; i < 2; i++) got[i] = ox_linear(xg, w[i], NULL);
+    for (int i = 0; i < 2; i++) want[i] = ox_linear(x, v[i], NULL);
+    both = ox_to(ox_silu_mul_(got[0], got[1]), ox_cpu());
+    CHECK_MSG(ox_allclose(both, ox_silu_mul(want[0], want[1]), 0, 5 * rough, false), "%s: a gate", name);
+    ox_tensor *norm = ox_full(OX_SHAPE(r->width), size, OX_F32);
+    xg = ox_rms_norm(xg, 1, ox_to(norm, gpu), 1e-6);
+    x = ox_rms_norm(x, 1, norm, 1e-6);
+    for (int i = 0; i < 2; i++) got[i] = ox_linear(xg, w[i], NULL);
+    for (int i = 0; i < 2; i++) want[i] = ox_linear(x, v[i], NULL);
+    for (int i = 0; i < 2; i++)
+        CHECK_MSG(ox_allclose(ox_to(got[i], ox_cpu()), want[i], 0, rough, false), "%s: product %d", name, i);
+}
+
+/* Rows whose units fill no line of invocations, so that columns are taken one behind the other: two, four,
+ * both of a gate. The last workgroup has fewer than the others. */
+static void check_chained(ox_device *gpu) {
+    static const rounding chained[] = {
+        {OX_Q8_0, 2203, 1536, 0}, {OX_Q6_K, 4301, 512, 0}, {OX_Q4_0, 1101, 1536, 0}};
+    for (size_t i = 0; i < sizeof chained / sizeof *chained; i++) {
+        const rounding *r = &chained[i];
+        OX_SCOPE {
+            ox_tensor *all = ox_randn(OX_SHAPE(2 * r->hidden, r->width), OX_F32);
+            all = ox_cast(all, r->dtype);
+            check_columns(gpu, r, ox_to(all, gpu), ox_cast(all, OX_F32));
+        }
+    }
+}
+
 int main(void) {
     static const ox_dtype types[] = {OX_F32, OX_F16, OX_Q8_0, OX_Q4_0, OX_MXFP4, OX_Q4_K, OX_Q5_K, OX_Q6_K};
     ox_device *gpu = ox_vulkan(0);
@@ -875,6 +915,7 @@ int main(void) {
         for (size_t k = 0; k < sizeof others / sizeof *others; k++) check(&others[k], &table[i]);
     }
     check_all_rounded(gpu);
+    check_chained(gpu);
     check_many_weights(gpu);
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
     CHECK_MSG(ox_device_close(gpu) == OX_OK, "%s", ox_error_text());
