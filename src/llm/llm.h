@@ -96,9 +96,9 @@ typedef struct ox_token_stream {
     int64_t shown;             /* ids whose text was decoded */
     int64_t leading, trailing; /* of what is taken off both ends: gone so far, held back */
 } ox_token_stream;
-/* The text that `token` makes certain, into `out` with a final 0. Returns its length; if it is not below
- * `room`, nothing was done (three bytes for each byte token of a run, else the longest piece and 4 bytes, are
- * enough). -1 on error. */
+/* The text that `token` makes certain, into `out` with a final 0. Returns its length; if that is not 0 and
+ * not below `room`, nothing was done (three bytes for each byte token of a run, else the longest piece and 4
+ * bytes, are enough). -1 on error. */
 OX_API int64_t ox_token_stream_push(ox_token_stream *stream, const ox_tokenizer *tokenizer, int32_t token,
                                     char *out, size_t room);
 /* The rest of the text, as above, and the stream as zeroed. Without a tokenizer the rest is dropped. */

@@ -79,7 +79,8 @@ typedef struct ox_shunt_desc {
     bool eager;             /* each call runs at once, within the same budgets, without plans */
     double search_seconds;  /* of a processor's work that a plan may be sought with, which on a busy machine
                              * takes longer, but 45 ms or a third more at most; 0 = 15 to 35 ms, 2 us a call
-                             * where that is more, 0.1 s in steps that use tensors at most 64 times */
+                             * where that is more, 0.1 s in steps that use tensors at most 64 times. Where no
+                             * plan is within disk_bytes yet it may be nine times that */
     /* For tests: as of ox_stream_desc, for transfers of the disk. */
     int64_t (*fault)(void *user, int64_t number, int64_t bytes);
     void *fault_user;
