@@ -331,7 +331,7 @@ static void test_optimum(long graphs, uint64_t first) {
         large += is_large;
         if (plan && plan->simulated > MOST * best) { /* a slow machine: half a second was not enough */
             oxi_shunt_plan_free(plan);
-            g.p.time_most = 20;
+            g.p.time_most = graphs > 60 ? 20 : 300; /* on a busy machine, too, it ends by itself before */
             plan = oxi_shunt_plan_make(&g.p);
             again++;
         }
@@ -418,7 +418,7 @@ static void test_exact(long graphs, uint64_t first) {
             order[n] = n;
             g.seconds[n] *= 0.03; /* so that it pays */
         }
-        g.p.time_most = 20;
+        g.p.time_most = graphs > 60 ? 20 : 300; /* on a busy machine, too, it ends by itself before */
         oxi_shunt_plan *usual = oxi_shunt_plan_make(&g.p);
         g.p.recompute = OX_RECOMPUTE_EXACT;
         oxi_shunt_plan *plan = oxi_shunt_plan_make(&g.p);
@@ -719,12 +719,12 @@ static double time_plan(shape what, int32_t nodes, double part, bool host) {
     if (g.p.capacity < oxi_shunt_widest(&g.p)) g.p.capacity = oxi_shunt_widest(&g.p);
     g.p.host_room = host ? (uint64_t)1 << 60 : 0;
     g.p.time_most = oxi_shunt_search_seconds(&no_device, &g.p, 5e-4 * nodes);
-    double start = oxi_now();
+    double start = oxi_now(), begun = oxi_thread_seconds();
     oxi_shunt_plan *plan = oxi_shunt_plan_make(&g.p);
-    double took = oxi_now() - start;
+    double took = oxi_now() - start, work = begun > 0 ? oxi_thread_seconds() - begun : took;
     CHECK_MSG(plan != NULL, "%s: no plan", shape_names[what]);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    CHECK_MSG(took < 10 * g.p.time_most + 1, "%s: %.0f ms", shape_names[what], 1e3 * took);
+    CHECK_MSG(work < 10 * g.p.time_most + 1, "%s: %.0f ms", shape_names[what], 1e3 * work);
 #endif
     CHECK(!plan || plan->peak <= g.p.capacity);
     CHECK(!plan || plan->simulated >= plan->bound * (1 - 1e-9));
