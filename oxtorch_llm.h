@@ -179,9 +179,9 @@ typedef struct ox_token_stream {
     int64_t shown;             /* ids whose text was decoded */
     int64_t leading, trailing; /* of what is taken off both ends: gone so far, held back */
 } ox_token_stream;
-/* The text that `token` makes certain, into `out` with a final 0. Returns its length; if it is not below
- * `room`, nothing was done (three bytes for each byte token of a run, else the longest piece and 4 bytes, are
- * enough). -1 on error. */
+/* The text that `token` makes certain, into `out` with a final 0. Returns its length; if that is not 0 and
+ * not below `room`, nothing was done (three bytes for each byte token of a run, else the longest piece and 4
+ * bytes, are enough). -1 on error. */
 OX_API int64_t ox_token_stream_push(ox_token_stream *stream, const ox_tokenizer *tokenizer, int32_t token,
                                     char *out, size_t room);
 /* The rest of the text, as above, and the stream as zeroed. Without a tokenizer the rest is dropped. */
@@ -13208,7 +13208,7 @@ if(n->expert_groups>1)choice=oxi_llm_choose_groups(n,choice);
 const ox_pair top=ox_topk(choice,n->experts_used,1,true);*best=choice==*scores?top.values:NULL;return top.indices;}
 typedef struct oxi_llm_mlp{const oxi_llm_part*gate,*up,*down;
 bool joined;double clamp;
-ox_tensor*x,*experts;}oxi_llm_mlp;
+ox_tensor*x,*experts;ox_tensor*open;}oxi_llm_mlp;
 static oxi_llm_mlp oxi_llm_mlp_of(const oxi_llm_part*gate,const oxi_llm_part*up,const oxi_llm_part*down,ox_tensor*x,ox_tensor*experts){
 oxi_llm_mlp m;memset(&m,0,sizeof m);m.gate=gate->weight?gate:NULL;m.up=up;m.down=down;
 m.x=x;m.experts=experts;return m;}
@@ -13219,15 +13219,15 @@ wanted[n++]=oxi_llm_want_experts(m->up,m->x,m->experts);}
 if(!oxi_llm_products(wanted,n))return false;
 n=0;for(int i=first;i<first+each;i++){const oxi_llm_mlp*m=&list[i];
 ox_tensor*gate=m->gate?wanted[n++].out:NULL;gate=oxi_llm_activate(model,gate,wanted[n++].out,m->joined,m->clamp);
+if(m->open)gate=ox_mul_(gate,m->open);
 last[i]=oxi_llm_want_experts(m->down,gate,m->experts);}}
 return true;}
 static ox_tensor*oxi_llm_sum_experts(ox_tensor*out,ox_tensor*weights){if(!out)return NULL;
 if(weights&&ox_device_of(out)==ox_cpu())return oxi_llm_sum_rows(weights,out);
 if(weights)out=ox_mul_(out,ox_unsqueeze(weights,2));
 return ox_sum(out,OX_DIMS(1),false);}
-static ox_tensor*oxi_llm_open_shared(const oxi_llm_layer*l,ox_tensor*x,ox_tensor*out){
-ox_tensor*router=l->part[OXI_LLM_SHARED_ROUTER].weight;if(!router)return out;
-return ox_mul_(out,ox_sigmoid_(ox_linear(x,ox_unsqueeze(router,0),NULL)));}
+static ox_tensor*oxi_llm_open_shared(const oxi_llm_layer*l,ox_tensor*x){
+return ox_sigmoid_(ox_linear(x,ox_unsqueeze(l->part[OXI_LLM_SHARED_ROUTER].weight,0),NULL));}
 static ox_tensor*oxi_llm_add_chunks(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*out,ox_tensor*scores,ox_tensor*chosen){
 const oxi_llm_numbers*n=&model->numbers;const oxi_llm_part*p=l->part;
 if(n->chunk_share>1)chosen=ox_floor_divide(chosen,ox_integer(n->chunk_share));
@@ -13250,7 +13250,8 @@ if(joined)list[0].gate=NULL;
 list[0].joined=joined;list[0].clamp=l->expert_clamp;list[1]=
 oxi_llm_mlp_of(&p[OXI_LLM_SHARED_GATE],&p[OXI_LLM_SHARED_UP],&p[OXI_LLM_SHARED_DOWN],x,NULL);
 list[1].clamp=l->shared_clamp;const bool shared=p[OXI_LLM_SHARED_UP].weight!=NULL,both=shared&&model->device==ox_cpu(),
-half=oxi_llm_has_trait(model,OXI_LLM_TRAIT(SHARED_HALF));
+opens=shared&&p[OXI_LLM_SHARED_ROUTER].weight,half=oxi_llm_has_trait(model,OXI_LLM_TRAIT(SHARED_HALF));
+if(opens&&!both&&!(list[1].open=oxi_llm_open_shared(l,x)))return NULL;
 if(!oxi_llm_begin_mlps(model,list,shared?2:1,last))return NULL;
 if(!oxi_llm_products(last,both?2:1))return NULL;
 ox_tensor*out=oxi_llm_sum_experts(last[0].out,first?NULL:weights);
@@ -13258,10 +13259,11 @@ if(p[OXI_LLM_CHUNKS_DOWN].weight)out=oxi_llm_add_chunks(model,l,out,scores,chose
 if(p[OXI_LLM_EXPERTS_OUT_NORM].weight)out=oxi_llm_normalize(model,&p[OXI_LLM_EXPERTS_OUT_NORM],out);
 if(p[OXI_LLM_EXPERTS_OUT].weight)out=oxi_llm_product(&p[OXI_LLM_EXPERTS_OUT],out);
 if(!shared)return out;
-if(beside&&!both&&!half&&!p[OXI_LLM_SHARED_ROUTER].weight){*beside=last[1];
+if(beside&&!both&&!half){*beside=last[1];
 return out;}
 if(!both&&!oxi_llm_products(&last[1],1))return NULL;
-out=ox_add_(out,oxi_llm_open_shared(l,x,last[1].out));return half?ox_mul_number_(out,0.5):out;}
+if(opens&&both)last[1].out=ox_mul_(last[1].out,oxi_llm_open_shared(l,x));
+out=ox_add_(out,last[1].out);return half?ox_mul_number_(out,0.5):out;}
 static ox_tensor*oxi_llm_mix_values(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*x){const oxi_llm_numbers*n=&model->numbers;
 const oxi_llm_part*router=&l->part[OXI_LLM_VALUE_ROUTER];oxi_llm_part bare=*router;bare.bias=NULL;
 ox_tensor*scores=oxi_llm_router_scores(n,oxi_llm_product(&bare,x));ox_tensor*choice=router->bias?ox_add(scores,router->bias):scores;

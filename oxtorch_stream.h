@@ -254,8 +254,8 @@ typedef struct ox_shunt_desc {
                              * beside it); 0 = no limit, and nothing is moved */
     uint64_t host_bytes;    /* of what waits in memory of the host; 0 = none on the CPU, whose memory is the
                              * device's, else half of what the system has left */
-    uint64_t disk_bytes;    /* of what waits in the spill folder; 0 = no limit. Plans keep within it; a step of
-                             * which none does is an error before it begins */
+    uint64_t disk_bytes;    /* of what waits in the spill folder; 0 = no limit. Plans keep within it; a step
+                             * of which none does is an error before it begins */
     const char *spill;      /* that folder; NULL = $TMPDIR, else /tmp */
     ox_recompute recompute;
     ox_compression compression;
@@ -265,7 +265,8 @@ typedef struct ox_shunt_desc {
     bool eager;             /* each call runs at once, within the same budgets, without plans */
     double search_seconds;  /* of a processor's work that a plan may be sought with, which on a busy machine
                              * takes longer, but 45 ms or a third more at most; 0 = 15 to 35 ms, 2 us a call
-                             * where that is more, 0.1 s in steps that use tensors at most 64 times */
+                             * where that is more, 0.1 s in steps that use tensors at most 64 times. Where no
+                             * plan is within disk_bytes yet it may be nine times that */
     /* For tests: as of ox_stream_desc, for transfers of the disk. */
     int64_t (*fault)(void *user, int64_t number, int64_t bytes);
     void *fault_user;
