@@ -1,7 +1,8 @@
 /* test_shunt_disk.c - plans within a budget of the disk: one that fits is found, by second runs or compressed
  * copies where others do not, or the step is an error before any of it has run, and what was there is as it
- * was; with just enough, one byte less, and none, and of random programs. By hand: test_shunt_disk 20000
- * FIRST-SEED. */
+ * was; with just enough, one byte less, and none, and of random programs, some of them on a GPU. By hand:
+ * test_shunt_disk 20000 FIRST-SEED [gpu]. */
+#include "oxtorch_vulkan.h"
 #include "shunt_check.h"
 #include "shunt_program.h"
 
@@ -155,6 +156,8 @@ typedef struct totals {
 
 typedef float numbers[48 * 48];
 
+static ox_device *computes;
+
 /* What is left of the tensors that a pass began with, once it has failed. */
 static void check_left(const program *p, ox_tensor **live, ox_tensor **before, numbers *had) {
     static numbers now;
@@ -188,6 +191,7 @@ static void run_seed(uint64_t seed, totals *t) {
     const uint64_t one = (uint64_t)p.side * (uint64_t)p.side * 4, pages = (one + 4095) / 4096 * 4096;
     const int64_t count = (int64_t)p.side * p.side;
     ox_shunt_desc desc = short_desc(0);
+    desc.compute = computes;
     desc.device_bytes = 6 * (one + 8192) + 65536 + draw(8 * one);
     desc.disk_bytes = LIVE * pages + draw(12 * pages);
     desc.host_bytes = draw(3) ? 0 : draw(8 * one);
@@ -197,7 +201,7 @@ static void run_seed(uint64_t seed, totals *t) {
     desc.compression = packs ? OX_COMPRESSION_I8 : OX_COMPRESSION_NONE;
     desc.compress = packs ? OX_COMPRESS_ACTIVATIONS | (draw(2) ? (unsigned)OX_COMPRESS_ALWAYS : 0) : 0;
     desc.spill = spill_folder();
-    run_passes(&p, ox_cpu(), right, PASSES);
+    run_passes(&p, computes, right, PASSES);
     if (!packs) run_easily(&p, desc, right, PASSES);
     ox_shunt *shunt = ox_shunt_open(&desc);
     open_live(&p, ox_shunt_device(shunt), live);
@@ -241,6 +245,8 @@ int main(int count, char **words) {
         test_enough();
         test_none();
     }
+    computes = count > 3 ? ox_vulkan(0) : ox_cpu();
+    if (!computes) return 1;
     for (long i = 0; i < seeds; i++) run_seed(first + (uint64_t)i, &t);
     CHECK_MSG(t.answers > 0 && t.errors > 0 && t.compressed > 0, "%lld answers, %lld errors",
               (long long)t.answers, (long long)t.errors);

@@ -136,11 +136,22 @@ static ox_status oxi_shunt_do_load(oxi_shunt_replay *r, const oxi_shunt_instruct
     return item->staged ? oxi_shunt_load_staged(s, item) : oxi_shunt_load(s, item);
 }
 
+/* What the plan sends to the disk takes no room on the host from others. */
 static ox_status oxi_shunt_do_save(oxi_shunt_replay *r, const oxi_shunt_instruction *in) {
-    if (r->plan->known[in->item].caches) oxi_shunt_cache(r->s, r->s->table[in->item]);
-    ox_status status = in->staged ? oxi_shunt_save_staged(r->s, r->s->table[in->item], in->ring_at)
-                                  : oxi_shunt_save(r->s, r->s->table[in->item]);
-    if (status == OX_OK) oxi_shunt_leave(r->s, r->s->table[in->item], false);
+    ox_shunt *s = r->s;
+    oxi_shunt_item *item = s->table[in->item];
+    const bool far = !s->compute->host && in->lane == OXI_LANE_DISK && !oxi_shunt_packs(s, item);
+    ox_status status = OX_OK;
+    if (r->plan->known[in->item].caches) oxi_shunt_cache(s, item);
+    if (in->staged)
+        status = oxi_shunt_save_staged(s, item, in->ring_at);
+    else if (!far)
+        status = oxi_shunt_save(s, item);
+    else if (item->valid && !oxi_shunt_has_copy(item)) {
+        oxi_storage_plain(item->storage);
+        status = oxi_shunt_save_far(s, item);
+    }
+    if (status == OX_OK) oxi_shunt_leave(s, item, false);
     return status;
 }
 
@@ -630,7 +641,7 @@ static oxi_shunt_plan *oxi_shunt_plan_of(ox_shunt *s, const uint64_t key[2]) {
 }
 
 /* Bytes of the disk that the step will have taken at most, once what has to leave the device has left. */
-static ox_status oxi_shunt_disk_wants(ox_shunt *s, const oxi_shunt_plan *plan, uint64_t *bytes) {
+static ox_status oxi_shunt_disk_wants(ox_shunt *s, oxi_shunt_plan *plan, uint64_t *bytes) {
     ox_status status = oxi_shunt_arena_open(s);
     oxi_shunt_ahead_check(s, plan);
     oxi_shunt_rings_open(s, plan->ring);

@@ -162,25 +162,27 @@ static ox_status oxi_shunt_tiles_move(ox_shunt *s, const oxi_shunt_item *item, b
 
 /* ---- copies -------------------------------------------------------------------------------------------- */
 
-/* A copy of the device's bytes, on the host or the disk. */
-static ox_status oxi_shunt_save_off(ox_shunt *s, oxi_shunt_item *item) {
-    ox_storage *pinned = NULL;
-    char *host = (char *)oxi_shunt_host_take(s, item->bytes, &pinned);
-    ox_status status;
-    if (host) {
-        status = oxi_shunt_link_item(s, item, 0, host, item->bytes, true);
-        if (status == OX_OK)
-            oxi_shunt_host_set(item, host, item->bytes, pinned);
-        else
-            oxi_shunt_host_return(s, host, item->bytes, pinned);
-        return status;
-    }
-    status = oxi_shunt_disk_take(s, item, item->bytes);
+/* A copy of the device's bytes on the disk. */
+static ox_status oxi_shunt_save_far(ox_shunt *s, oxi_shunt_item *item) {
+    ox_status status = oxi_shunt_disk_take(s, item, item->bytes);
     if (status != OX_OK) return status;
     item->disk_at = 0;
     status = oxi_shunt_tiles_move(s, item, true);
     item->disk_valid = status == OX_OK;
     item->disk_bytes = item->bytes;
+    return status;
+}
+
+/* The same, on the host where there is room. */
+static ox_status oxi_shunt_save_off(ox_shunt *s, oxi_shunt_item *item) {
+    ox_storage *pinned = NULL;
+    char *host = (char *)oxi_shunt_host_take(s, item->bytes, &pinned);
+    if (!host) return oxi_shunt_save_far(s, item);
+    ox_status status = oxi_shunt_link_item(s, item, 0, host, item->bytes, true);
+    if (status == OX_OK)
+        oxi_shunt_host_set(item, host, item->bytes, pinned);
+    else
+        oxi_shunt_host_return(s, host, item->bytes, pinned);
     return status;
 }
 

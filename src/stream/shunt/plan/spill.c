@@ -78,6 +78,8 @@ typedef struct oxi_shunt_walk {
     uint64_t *host, *disk;
     bool *copied;
     uint64_t host_left, used, most;
+    uint64_t ever; /* .. if all that is saved went to the disk, and nothing were given up */
+    bool touches;  /* what has just been walked takes room of host or disk, or gives some back */
 } oxi_shunt_walk;
 
 static bool oxi_shunt_walk_open(oxi_shunt_walk *w, const ox_shunt *s, const oxi_shunt_plan *plan) {
@@ -86,7 +88,7 @@ static bool oxi_shunt_walk_open(oxi_shunt_walk *w, const ox_shunt *s, const oxi_
     w->s = s;
     w->plan = plan;
     w->host_left = oxi_shunt_host_left(s);
-    w->used = w->most = oxi_shunt_disk_used(s);
+    w->used = w->most = w->ever = oxi_shunt_disk_used(s);
     w->host = (uint64_t *)oxi_shunt_list(2 * items, sizeof *w->host);
     w->copied = (bool *)oxi_shunt_list(items, sizeof *w->copied);
     if (!w->host || !w->copied) return false;
@@ -106,6 +108,7 @@ static void oxi_shunt_walk_close(oxi_shunt_walk *w) {
 
 /* No copy is the item's any more. */
 static void oxi_shunt_walk_drop(oxi_shunt_walk *w, int32_t i) {
+    w->touches = w->touches || w->host[i] > 0 || w->disk[i] > 0;
     w->host_left += w->host[i];
     w->used -= w->disk[i];
     w->host[i] = w->disk[i] = 0;
@@ -130,6 +133,7 @@ static void oxi_shunt_walk_save(oxi_shunt_walk *w, const oxi_shunt_instruction *
     const oxi_shunt_item *item = s->table[i];
     const bool packed = oxi_shunt_packs(s, item), caches = w->plan->known[i].caches;
     const size_t bytes = oxi_shunt_moved_bytes(s, item, packed);
+    w->touches = caches || !w->copied[i];
     if (caches && w->host[i] == 0 && item->bytes <= w->host_left) {
         w->host[i] = item->bytes;
         w->host_left -= item->bytes;
@@ -138,6 +142,7 @@ static void oxi_shunt_walk_save(oxi_shunt_walk *w, const oxi_shunt_instruction *
     const bool past = in->lane == OXI_LANE_DISK || (in->staged && s->ring[1]);
     const bool host = (!past || packed || caches) && bytes <= w->host_left;
     w->copied[i] = true;
+    w->ever += oxi_shunt_spill_room(oxi_shunt_spill_bytes(s, item, packed));
     if (host) {
         w->host[i] = bytes;
         w->host_left -= bytes;
@@ -239,17 +244,34 @@ static void oxi_shunt_walk_small(oxi_shunt_walk *w) {
     if (w->used > w->most) w->most = w->used;
 }
 
-/* The most bytes of the disk that a plan will have taken, with what is where now. False: no memory. */
-static bool oxi_shunt_spill_walk(const ox_shunt *s, const oxi_shunt_plan *plan, uint64_t *most) {
-    oxi_shunt_walk w;
-    bool open = oxi_shunt_walk_open(&w, s, plan);
-    if (open) oxi_shunt_walk_small(&w);
+/* Lanes are ahead of each other by more than the order of a plan says. With in_order what takes or gives back
+ * room of host or disk waits for all that is before it there. False: no memory. */
+static bool oxi_shunt_walk_all(oxi_shunt_walk *w, const ox_shunt *s, oxi_shunt_plan *plan, bool in_order) {
+    int64_t before[OXI_LANES] = {0};
+    const bool open = oxi_shunt_walk_open(w, s, plan);
+    if (open) oxi_shunt_walk_small(w);
     for (int32_t k = 0; k < plan->instruction_count && open; k++) {
-        const oxi_shunt_instruction *in = &plan->instruction[k];
-        if (in->action == OXI_ACT_NODE) oxi_shunt_walk_node(&w, in);
-        if (in->action == OXI_ACT_SAVE) oxi_shunt_walk_save(&w, in);
+        oxi_shunt_instruction *in = &plan->instruction[k];
+        w->touches = false;
+        if (in->action == OXI_ACT_NODE) oxi_shunt_walk_node(w, in);
+        if (in->action == OXI_ACT_SAVE) oxi_shunt_walk_save(w, in);
+        for (int lane = 0; lane < OXI_LANES && in_order && w->touches; lane++)
+            if (lane != (int)in->lane && before[lane] > in->wait[lane])
+                in->wait[lane] = (int32_t)before[lane];
+        before[in->lane]++;
     }
+    oxi_shunt_walk_close(w);
+    return open;
+}
+
+/* The most bytes of the disk that a plan will have taken, with what is where now. Where only its order keeps
+ * it within the budget, that is what is carried out. False: no memory. */
+static bool oxi_shunt_spill_walk(const ox_shunt *s, oxi_shunt_plan *plan, uint64_t *most) {
+    const uint64_t budget = s->desc.disk_bytes;
+    oxi_shunt_walk w;
+    bool open = oxi_shunt_walk_all(&w, s, plan, false);
     *most = w.most;
-    oxi_shunt_walk_close(&w);
+    if (open && budget > 0 && w.most <= budget && w.ever > budget)
+        open = oxi_shunt_walk_all(&w, s, plan, true);
     return open;
 }
