@@ -2806,15 +2806,16 @@ char*memory=pinned?(char*)pinned->data:(char*)oxi_alloc(room);if(!memory)return 
 char*page=oxi_shunt_first_page(memory);for(int k=0;k<2;k++)t.memory[k]=page+(size_t)k*each+oxi_shunt_disk_skew(item);
 ox_status status=oxi_shunt_tiles_run(s,item,&t,write);oxi_storage_release(pinned);if(!pinned)oxi_free(memory,room);
 return status;}
+static ox_status oxi_shunt_save_far(ox_shunt*s,oxi_shunt_item*item){ox_status status=oxi_shunt_disk_take(s,item,item->bytes);
+if(status!=OX_OK)return status;
+item->disk_at=0;status=oxi_shunt_tiles_move(s,item,true);item->disk_valid=status==OX_OK;item->disk_bytes=item->bytes;return status;}
 static ox_status oxi_shunt_save_off(ox_shunt*s,oxi_shunt_item*item){ox_storage*pinned=NULL;
-char*host=(char*)oxi_shunt_host_take(s,item->bytes,&pinned);ox_status status;if(host){
-status=oxi_shunt_link_item(s,item,0,host,item->bytes,true);if(status==OX_OK)
+char*host=(char*)oxi_shunt_host_take(s,item->bytes,&pinned);if(!host)return oxi_shunt_save_far(s,item);
+ox_status status=oxi_shunt_link_item(s,item,0,host,item->bytes,true);if(status==OX_OK)
 oxi_shunt_host_set(item,host,item->bytes,pinned);
 else
 oxi_shunt_host_return(s,host,item->bytes,pinned);
 return status;}
-status=oxi_shunt_disk_take(s,item,item->bytes);if(status!=OX_OK)return status;
-item->disk_at=0;status=oxi_shunt_tiles_move(s,item,true);item->disk_valid=status==OX_OK;item->disk_bytes=item->bytes;return status;}
 static ox_status oxi_shunt_load_on(ox_shunt*s,const oxi_shunt_item*item){
 return item->host?oxi_shunt_link_item(s,item,0,(char*)item->host,item->bytes,false):oxi_shunt_tiles_move(s,item,false);}
 static void oxi_shunt_ahead_end(ox_shunt*s){for(int k=0;k<s->ahead_count;k++)
@@ -3807,17 +3808,17 @@ static void oxi_shunt_spill_note(oxi_shunt_schedule*s){const uint64_t most=s->p-
 if(s->spilled&&s->disk_used>most&&s->disk_used-most>s->plan->over)
 s->plan->over=s->disk_used-most;}
 typedef struct oxi_shunt_walk{const ox_shunt*s;const oxi_shunt_plan*plan;uint64_t*host,*disk;bool*copied;uint64_t host_left,used,most;
-}oxi_shunt_walk;static bool oxi_shunt_walk_open(oxi_shunt_walk*w,const ox_shunt*s,const oxi_shunt_plan*plan){
+uint64_t ever;bool touches;}oxi_shunt_walk;static bool oxi_shunt_walk_open(oxi_shunt_walk*w,const ox_shunt*s,const oxi_shunt_plan*plan){
 const size_t items=(size_t)plan->item_count;memset(w,0,sizeof*w);w->s=s;w->plan=plan;w->host_left=oxi_shunt_host_left(s);
-w->used=w->most=oxi_shunt_disk_used(s);w->host=(uint64_t*)oxi_shunt_list(2*items,sizeof*w->host);
+w->used=w->most=w->ever=oxi_shunt_disk_used(s);w->host=(uint64_t*)oxi_shunt_list(2*items,sizeof*w->host);
 w->copied=(bool*)oxi_shunt_list(items,sizeof*w->copied);if(!w->host||!w->copied)return false;
 w->disk=w->host+items;for(size_t i=0;i<items;i++){w->host[i]=s->table[i]->host_bytes;
 w->disk[i]=oxi_shunt_spilled(s->table[i]);w->copied[i]=oxi_shunt_has_copy(s->table[i]);}
 return true;}
 static void oxi_shunt_walk_close(oxi_shunt_walk*w){oxi_shunt_unlist(w->host,2*(size_t)w->plan->item_count,sizeof*w->host);
 oxi_shunt_unlist(w->copied,(size_t)w->plan->item_count,sizeof*w->copied);}
-static void oxi_shunt_walk_drop(oxi_shunt_walk*w,int32_t i){w->host_left+=w->host[i];w->used-=w->disk[i];w->host[i]=w->disk[i]=0;
-w->copied[i]=false;}
+static void oxi_shunt_walk_drop(oxi_shunt_walk*w,int32_t i){w->touches=w->touches||w->host[i]>0||w->disk[i]>0;w->host_left+=w->host[i];
+w->used-=w->disk[i];w->host[i]=w->disk[i]=0;w->copied[i]=false;}
 static void oxi_shunt_walk_node(oxi_shunt_walk*w,const oxi_shunt_instruction*in){const oxi_shunt_node*node=w->s->nodes[in->node];
 for(int i=0;i<node->out_count;i++){const oxi_shunt_item*item=node->operand[node->in_count+i].item;
 if(item)oxi_shunt_walk_drop(w,item->index);}
@@ -3825,11 +3826,12 @@ for(int32_t c=in->first;c<in->first+in->count;c++)
 if(w->plan->change[c].dies)oxi_shunt_walk_drop(w,w->plan->change[c].item);}
 static void oxi_shunt_walk_save(oxi_shunt_walk*w,const oxi_shunt_instruction*in){const ox_shunt*s=w->s;const int32_t i=in->item;
 const oxi_shunt_item*item=s->table[i];const bool packed=oxi_shunt_packs(s,item),caches=w->plan->known[i].caches;
-const size_t bytes=oxi_shunt_moved_bytes(s,item,packed);if(caches&&w->host[i]==0&&item->bytes<=w->host_left){w->host[i]=item->bytes;
+const size_t bytes=oxi_shunt_moved_bytes(s,item,packed);w->touches=caches||!w->copied[i];
+if(caches&&w->host[i]==0&&item->bytes<=w->host_left){w->host[i]=item->bytes;
 w->host_left-=item->bytes;}
 if(w->copied[i])return;
 const bool past=in->lane==OXI_LANE_DISK||(in->staged&&s->ring[1]);const bool host=(!past||packed||caches)&&bytes<=w->host_left;
-w->copied[i]=true;if(host){w->host[i]=bytes;
+w->copied[i]=true;w->ever+=oxi_shunt_spill_room(oxi_shunt_spill_bytes(s,item,packed));if(host){w->host[i]=bytes;
 w->host_left-=bytes;}
 if(host&&!past)return;
 const uint64_t room=oxi_shunt_spill_room(oxi_shunt_spill_bytes(s,item,packed));if(room>w->disk[i])w->used+=room-w->disk[i];
@@ -3874,12 +3876,20 @@ if(!item->small||(!item->storage&&item->mark!=s->step_number))continue;
 if(oxi_shunt_spilled(item)==0)w->used+=oxi_shunt_spill_room(item->bytes);
 host+=item->bytes;}
 w->host_left-=host<w->host_left?host:w->host_left;if(w->used>w->most)w->most=w->used;}
-static bool oxi_shunt_spill_walk(const ox_shunt*s,const oxi_shunt_plan*plan,uint64_t*most){oxi_shunt_walk w;
-bool open=oxi_shunt_walk_open(&w,s,plan);if(open)oxi_shunt_walk_small(&w);
-for(int32_t k=0;k<plan->instruction_count&&open;k++){const oxi_shunt_instruction*in=&plan->instruction[k];
-if(in->action==OXI_ACT_NODE)oxi_shunt_walk_node(&w,in);
-if(in->action==OXI_ACT_SAVE)oxi_shunt_walk_save(&w,in);}
-*most=w.most;oxi_shunt_walk_close(&w);return open;}
+static bool oxi_shunt_walk_all(oxi_shunt_walk*w,const ox_shunt*s,oxi_shunt_plan*plan,bool in_order){int64_t before[OXI_LANES]={0};
+const bool open=oxi_shunt_walk_open(w,s,plan);if(open)oxi_shunt_walk_small(w);
+for(int32_t k=0;k<plan->instruction_count&&open;k++){oxi_shunt_instruction*in=&plan->instruction[k];
+w->touches=false;if(in->action==OXI_ACT_NODE)oxi_shunt_walk_node(w,in);
+if(in->action==OXI_ACT_SAVE)oxi_shunt_walk_save(w,in);
+for(int lane=0;lane<OXI_LANES&&in_order&&w->touches;lane++)
+if(lane!=(int)in->lane&&before[lane]>in->wait[lane])
+in->wait[lane]=(int32_t)before[lane];
+before[in->lane]++;}
+oxi_shunt_walk_close(w);return open;}
+static bool oxi_shunt_spill_walk(const ox_shunt*s,oxi_shunt_plan*plan,uint64_t*most){const uint64_t budget=s->desc.disk_bytes;
+oxi_shunt_walk w;bool open=oxi_shunt_walk_all(&w,s,plan,false);*most=w.most;if(open&&budget>0&&w.most<=budget&&w.ever>budget)
+open=oxi_shunt_walk_all(&w,s,plan,true);
+return open;}
 /* >>stream/shunt/plan/schedule.c */
 static oxi_shunt_segment*oxi_shunt_segment_add(oxi_shunt_schedule*s){oxi_shunt_plan*plan=s->plan;
 void*grown=oxi_grow(plan->segment,&plan->segment_room,(size_t)plan->segment_count+1,sizeof*plan->segment,false);if(!grown)return NULL;
@@ -4745,10 +4755,16 @@ return oxi_shunt_lend_at(s,item,place);
 ox_status status=oxi_shunt_put_at(s,item,place);if(status!=OX_OK)return status;
 if(in->bytes>0)return oxi_shunt_load_tile(s,item,in);
 return item->staged?oxi_shunt_load_staged(s,item):oxi_shunt_load(s,item);}
-static ox_status oxi_shunt_do_save(oxi_shunt_replay*r,const oxi_shunt_instruction*in){
-if(r->plan->known[in->item].caches)oxi_shunt_cache(r->s,r->s->table[in->item]);
-ox_status status=in->staged?oxi_shunt_save_staged(r->s,r->s->table[in->item],in->ring_at):oxi_shunt_save(r->s,r->s->table[in->item]);
-if(status==OX_OK)oxi_shunt_leave(r->s,r->s->table[in->item],false);
+static ox_status oxi_shunt_do_save(oxi_shunt_replay*r,const oxi_shunt_instruction*in){ox_shunt*s=r->s;
+oxi_shunt_item*item=s->table[in->item];const bool far=!s->compute->host&&in->lane==OXI_LANE_DISK&&!oxi_shunt_packs(s,item);
+ox_status status=OX_OK;if(r->plan->known[in->item].caches)oxi_shunt_cache(s,item);
+if(in->staged)
+status=oxi_shunt_save_staged(s,item,in->ring_at);
+else if(!far)
+status=oxi_shunt_save(s,item);
+else if(item->valid&&!oxi_shunt_has_copy(item)){oxi_storage_plain(item->storage);
+status=oxi_shunt_save_far(s,item);}
+if(status==OX_OK)oxi_shunt_leave(s,item,false);
 return status;}
 static ox_status oxi_shunt_gather(oxi_shunt_replay*r,const oxi_shunt_node*node){ox_shunt*s=r->s;s->node_clock++;
 for(int i=0;i<node->in_count+node->out_count;i++)
@@ -4967,7 +4983,7 @@ oxi_shunt_resimulate(s,known);plan=oxi_shunt_plan_revise(s,known,key);}else{plan
 s->stats.plans+=plan!=NULL;}
 if(plan&&plan!=known)oxi_shunt_resimulate(s,plan);
 oxi_shunt_errors_end(&earlier);return plan;}
-static ox_status oxi_shunt_disk_wants(ox_shunt*s,const oxi_shunt_plan*plan,uint64_t*bytes){ox_status status=oxi_shunt_arena_open(s);
+static ox_status oxi_shunt_disk_wants(ox_shunt*s,oxi_shunt_plan*plan,uint64_t*bytes){ox_status status=oxi_shunt_arena_open(s);
 oxi_shunt_ahead_check(s,plan);oxi_shunt_rings_open(s,plan->ring);if(status==OX_OK)status=oxi_shunt_settle(s,plan);
 if(status==OX_OK&&!oxi_shunt_spill_walk(s,plan,bytes))status=OX_ERR_NOMEM;
 return status;}
