@@ -95,6 +95,16 @@ static void make_minicpm(int layers) { /* with latents of DeepSeek's size */
     make_latent("minicpm3", layers, false);
 }
 
+/* Norms, and attention whose heads share keys by twos. */
+static void put_grouped(int l) {
+    plain_norm(plain_name(l, "attn_norm"), WIDTH, 0);
+    plain_norm(plain_name(l, "ffn_norm"), WIDTH, 0);
+    plain_matrix(plain_name(l, "attn_q.weight"), WIDTH, WIDTH);
+    plain_matrix(plain_name(l, "attn_k.weight"), WIDTH / 2, WIDTH);
+    plain_matrix(plain_name(l, "attn_v.weight"), WIDTH / 2, WIDTH);
+    plain_matrix(plain_name(l, "attn_output.weight"), WIDTH, WIDTH);
+}
+
 /* Experts, and one of all tokens that a number of its own opens. */
 static void make_qwen2moe(int layers) {
     begin("qwen2moe", layers);
@@ -107,12 +117,7 @@ static void make_qwen2moe(int layers) {
     plain_whole("expert_shared_feed_forward_length", HIDDEN);
     plain_norm("output_norm", WIDTH, 0);
     for (int l = 0; l < layers; l++) {
-        plain_norm(plain_name(l, "attn_norm"), WIDTH, 0);
-        plain_norm(plain_name(l, "ffn_norm"), WIDTH, 0);
-        plain_matrix(plain_name(l, "attn_q.weight"), WIDTH, WIDTH);
-        plain_matrix(plain_name(l, "attn_k.weight"), WIDTH / 2, WIDTH);
-        plain_matrix(plain_name(l, "attn_v.weight"), WIDTH / 2, WIDTH);
-        plain_matrix(plain_name(l, "attn_output.weight"), WIDTH, WIDTH);
+        put_grouped(l);
         plain_put(plain_name(l, "ffn_gate_inp_shexp.weight"), 0, 0, WIDTH, 0, 0.3);
         put_experts(l);
     }
@@ -128,12 +133,7 @@ static void make_granite(int layers) {
     plain_fact("embedding_scale", 12);
     plain_norm("output_norm", WIDTH, 0);
     for (int l = 0; l < layers; l++) {
-        plain_norm(plain_name(l, "attn_norm"), WIDTH, 0);
-        plain_norm(plain_name(l, "ffn_norm"), WIDTH, 0);
-        plain_matrix(plain_name(l, "attn_q.weight"), WIDTH, WIDTH);
-        plain_matrix(plain_name(l, "attn_k.weight"), WIDTH / 2, WIDTH);
-        plain_matrix(plain_name(l, "attn_v.weight"), WIDTH / 2, WIDTH);
-        plain_matrix(plain_name(l, "attn_output.weight"), WIDTH, WIDTH);
+        put_grouped(l);
         put_gated(l, "", HIDDEN);
     }
 }

@@ -187,7 +187,7 @@ static ox_tensor *oxi_llm_sum_experts(ox_tensor *out, ox_tensor *weights) {
     return ox_sum(out, OX_DIMS(1), false);
 }
 
-/* What the experts of all tokens are multiplied by, [S, 1], where there is a router for that, else NULL. */
+/* What the experts of all tokens are multiplied by, [S, 1], by the router that they have. */
 static ox_tensor *oxi_llm_open_shared(const oxi_llm_layer *l, ox_tensor *x) {
     return ox_sigmoid_(ox_linear(x, ox_unsqueeze(l->part[OXI_LLM_SHARED_ROUTER].weight, 0), NULL));
 }
