@@ -23,17 +23,30 @@
 #include "rows/rope.glsl"
 
 const uint THREADS = gl_WorkGroupSize.x, SUBGROUPS = THREADS / LANES, DEPTH = LATENT + TURNED;
-const uint TEAM = LANES >= 4 ? 4 : 1;                       // neighbors that share a row of a matrix, ..
-const uint SHARE = LANES >= 16 ? 16 : LANES >= 4 ? 4 : 1;   // .. and a key
+// Neighbors that share a row of the first matrix, one of the second, and a key.
+const uint TEAM = LANES >= 4 ? 4 : 1, LAST_TEAM = LANES < 8 ? TEAM : 8 * VALUES > THREADS ? TEAM : 8;
+const uint SHARE = LANES >= 16 ? 16 : LANES >= 4 ? 4 : 1;
 const uint EIGHTS = LATENT / 8, GROUPS = THREADS / EIGHTS;  // of a value; values at a time
-const uint AT_ONCE = 4;                                     // values that are on their way at a time
 const uint WHOLE_BLOCK = BLOCKS & 7, MIXED_BLOCK = BLOCKS >> 3 & 7, TURNED_BLOCK = BLOCKS >> 6 & 7,
            IDS_BLOCK = BLOCKS >> 9 & 7, TOLD_BLOCK = BLOCKS >> 12 & 7;
+
+// Eights that an invocation fetches at a time: of a key, of values, of each matrix. The first of each kind
+// are on their way before what they meet is there, for a workgroup waits for little else.
+const uint KEY_EIGHTS = (DEPTH / 8 + SHARE - 1) / SHARE, AT_ONCE = 4;
+const uint KEPT_MOST = 16;
+const uint FIRST_ROWS = (LATENT + THREADS / TEAM - 1) / (THREADS / TEAM),
+           FIRST_EIGHTS = (PLAIN / 8 + TEAM - 1) / TEAM;
+const uint LAST_ROWS = (VALUES + THREADS / LAST_TEAM - 1) / (THREADS / LAST_TEAM),
+           LAST_EIGHTS = (EIGHTS + LAST_TEAM - 1) / LAST_TEAM;
+// Of matrices of 16 bits, if they are few enough to stay in registers.
+const uint FIRST_ALL = FIRST_ROWS * FIRST_EIGHTS, LAST_ALL = LAST_ROWS * LAST_EIGHTS;
+const uint FIRST_KEPT = KEY_MATRIX == F32 ? 0 : KEY_MATRIX >= Q4_0 ? 0 : FIRST_ALL > KEPT_MOST ? 0 : FIRST_ALL;
+const uint LAST_KEPT = VALUE_MATRIX == F32 ? 0 : VALUE_MATRIX >= Q4_0 ? 0 : LAST_ALL > KEPT_MOST ? 0 : LAST_ALL;
 
 // Rows that a matrix or keys meet: the query, its plain part, what it attends to.
 const uint PLAIN_ROW = DEPTH / 4, MIXED_ROW = PLAIN_ROW + PLAIN / 4;
 shared vec4 rows[MIXED_ROW + LATENT / 4];
-shared float weights[LATENT_KEYS], few[2 * SUBGROUPS];
+shared float scores[LATENT_KEYS], weights[LATENT_KEYS];
 shared vec4 sums[2 * THREADS];
 
 void put_row(const uint row, const uint i, const float x) {
@@ -79,14 +92,21 @@ float part_of_row(const uint dtype, const uint place, const uint c, const uint r
     float sum = terms.x * dot(p, x) + terms.y * dot(q, y);
     return is_block(dtype) ? sum - (terms.z * dot(p, vec4(1)) + terms.w * dot(q, vec4(1))) : sum;
 }
-// A row of a matrix by `inner` numbers here: in all of its team.
-float row_of_matrix(const uint dtype, const uint place, const uint inner, const uint row) {
-    const uint lane = gl_LocalInvocationID.x % TEAM, chunks = inner / 8;
-    float sum = 0;
-    [[unroll]] for (uint i = 0; i < (chunks + TEAM - 1) / TEAM; i++)
-        if (lane + i * TEAM < chunks) sum += part_of_row(dtype, place, lane + i * TEAM, row);
-    [[unroll]] for (uint i = 1; i < TEAM; i *= 2) sum += subgroupShuffleXor(sum, i);
+// Eight of 16 bits by those of a row here from `k` on.
+float by_eight(const uint dtype, const uvec4 words, const uint k) {
+    const vec4 low = four_halves(dtype, words.xy), high = four_halves(dtype, words.zw);
+    return dot(rows[k / 4], low) + dot(rows[k / 4 + 1], high);
+}
+float of_team(float sum, const uint team) {
+    [[unroll]] for (uint i = 1; i < team; i *= 2) sum += subgroupShuffleXor(sum, i);
     return sum;
+}
+// A row of a matrix by `inner` numbers here: in all of its team.
+float row_of_matrix(const uint dtype, const uint place, const uint inner, const uint row, const uint team) {
+    const uint lane = gl_LocalInvocationID.x % team, chunks = inner / 8;
+    float sum = 0;
+    for (uint i = lane; i < chunks; i += team) sum += part_of_row(dtype, place, i, row);
+    return of_team(sum, team);
 }
 
 // ---- the query ----
@@ -109,18 +129,39 @@ void turn_query(const uint head) {
         }
     }
 }
+uvec4 first_matrix[FIRST_KEPT > 0 ? FIRST_KEPT : 1];
+void fetch_first(const uint matrix) {
+    const uint id = gl_LocalInvocationID.x;
+    if (FIRST_KEPT == 0) return;
+    [[unroll]] for (uint r = 0; r < FIRST_ROWS; r++) {
+        const uint place = matrix + min(r * (THREADS / TEAM) + id / TEAM, LATENT - 1) * P_matrix_row.x;
+        [[unroll]] for (uint i = 0; i < FIRST_EIGHTS; i++)
+            first_matrix[r * FIRST_EIGHTS + i] =
+                w3.d[(place >> 3) + min(id % TEAM + i * TEAM, PLAIN / 8 - 1)];
+    }
+}
 void make_query(const uint head, const uint matrix) {
     const uint id = gl_LocalInvocationID.x, raw = P_raw_at.x + head * P_raw_head.x;
     for (uint i = id; i < PLAIN; i += THREADS) put_row(PLAIN_ROW, i, uintBitsToFloat(b1.d[raw + i]));
     turn_query(head);
     barrier();
-    [[unroll]] for (uint first = 0; first < LATENT; first += THREADS / TEAM) {
-        const uint i = first + id / TEAM;
-        const uint place = matrix + min(i, LATENT - 1) * P_matrix_row.x;
-        const float x = row_of_matrix(KEY_MATRIX, place, PLAIN, PLAIN_ROW);
-        if (i < LATENT && id % TEAM == 0) {
-            put_row(0, i, x);
-            PUT_WORD_OF(WHOLE_BLOCK, P_whole_at + head * P_whole_head + i, x)
+    [[unroll]] for (uint r = 0; r < FIRST_ROWS; r++) {
+        const uint row = r * (THREADS / TEAM) + id / TEAM;
+        float x = 0;
+        if (FIRST_KEPT > 0) {
+            [[unroll]] for (uint i = 0; i < FIRST_EIGHTS; i++) {
+                const uint c = id % TEAM + i * TEAM;
+                if (c < PLAIN / 8)
+                    x += by_eight(KEY_MATRIX, first_matrix[r * FIRST_EIGHTS + i], 4 * PLAIN_ROW + 8 * c);
+            }
+            x = of_team(x, TEAM);
+        } else {
+            const uint place = matrix + min(row, LATENT - 1) * P_matrix_row.x;
+            x = row_of_matrix(KEY_MATRIX, place, PLAIN, PLAIN_ROW, TEAM);
+        }
+        if (row < LATENT && id % TEAM == 0) {
+            put_row(0, row, x);
+            PUT_WORD_OF(WHOLE_BLOCK, P_whole_at + head * P_whole_head + row, x)
         }
     }
     barrier();
@@ -128,75 +169,91 @@ void make_query(const uint head, const uint matrix) {
 
 // ---- attention ----
 
-uvec4 words_at(const uint e) { /* of 16 bits */
-    return w2.d[e >> 3];
+// Eight numbers of the cache, as they lie, and what they are.
+struct eight {
+    uvec4 low, high; // .high of f32
+};
+eight eight_at(const uint e) {
+    eight x;
+    x.low = w2.d[CACHE == F32 ? e >> 2 : e >> 3];
+    if (CACHE == F32) x.high = w2.d[(e >> 2) + 1];
+    return x;
 }
-void key_eight(const uint e, out vec4 x, out vec4 y) {
-    if (CACHE == F32) {
-        x = uintBitsToFloat(w2.d[e >> 2]);
-        y = uintBitsToFloat(w2.d[(e >> 2) + 1]);
-    } else {
-        uvec4 words = words_at(e);
-        x = four_halves(CACHE, words.xy);
-        y = four_halves(CACHE, words.zw);
+vec4 low_of(const eight x) {
+    return CACHE == F32 ? uintBitsToFloat(x.low) : four_halves(CACHE, x.low.xy);
+}
+vec4 high_of(const eight x) {
+    return CACHE == F32 ? uintBitsToFloat(x.high) : four_halves(CACHE, x.low.zw);
+}
+
+// Keys that a workgroup meets at a time, as many as it has shares.
+eight keys[KEY_EIGHTS];
+void fetch_keys(const uint first) {
+    const uint id = gl_LocalInvocationID.x;
+    const uint at = P_key_at + (P_begin + min(first + id / SHARE, P_count - 1)) * P_key_row;
+    [[unroll]] for (uint i = 0; i < KEY_EIGHTS; i++)
+        keys[i] = eight_at(at + 8 * min(id % SHARE + i * SHARE, DEPTH / 8 - 1));
+}
+void score_keys() {
+    const uint id = gl_LocalInvocationID.x, lane = id % SHARE, step = THREADS / SHARE;
+    for (uint first = 0; first < P_count; first += step) {
+        const uint key = first + id / SHARE;
+        eight own[KEY_EIGHTS];
+        [[unroll]] for (uint i = 0; i < KEY_EIGHTS; i++) own[i] = keys[i];
+        if (first + step < P_count) fetch_keys(first + step);
+        vec4 dots = vec4(0);
+        [[unroll]] for (uint i = 0; i < KEY_EIGHTS; i++) {
+            const uint c = lane + i * SHARE;
+            if (c < DEPTH / 8) dots += rows[2 * c] * low_of(own[i]) + rows[2 * c + 1] * high_of(own[i]);
+        }
+        const float score = of_team(dot(dots, vec4(1)), SHARE);
+        if (key < P_count && lane == 0) scores[key] = score * uintBitsToFloat(P_scale);
     }
+    barrier();
 }
-// Of all invocations, in all of them, and a barrier behind what they wrote before.
-float of_all(float x, const bool most) {
-    const uint id = gl_LocalInvocationID.x, from = most ? 0 : SUBGROUPS;
+float of_subgroup(float x, const bool most) {
     [[unroll]] for (uint i = 1; i < LANES; i *= 2) {
         const float other = subgroupShuffleXor(x, i);
         x = most ? max(x, other) : x + other;
     }
-    if (id % LANES == 0) few[from + id / LANES] = x;
-    barrier();
-    x = few[from];
-    for (uint i = 1; i < SUBGROUPS; i++) x = most ? max(x, few[from + i]) : x + few[from + i];
     return x;
 }
-void score_keys() {
-    const uint id = gl_LocalInvocationID.x, lane = id % SHARE;
-    for (uint first = 0; first < P_count; first += THREADS / SHARE) {
-        const uint key = first + id / SHARE, at = P_key_at + (P_begin + min(key, P_count - 1)) * P_key_row;
-        vec4 dots = vec4(0);
-        [[unroll]] for (uint i = 0; i < (DEPTH / 8 + SHARE - 1) / SHARE; i++) {
-            const uint c = lane + i * SHARE;
-            if (c >= DEPTH / 8) continue;
-            vec4 x, y;
-            key_eight(at + 8 * c, x, y);
-            dots += rows[2 * c] * x + rows[2 * c + 1] * y;
-        }
-        float score = dot(dots, vec4(1));
-        [[unroll]] for (uint i = 1; i < SHARE; i *= 2) score += subgroupShuffleXor(score, i);
-        if (key < P_count && lane == 0) weights[key] = score * uintBitsToFloat(P_scale);
-    }
-    barrier();
+float weight_of(const float score, const float most) {
+    return score == -INF ? 0 : my_exp(score - most);
 }
-// e^(score - most) of each key; their sum.
+// e^(score - most) of each key; their sum, which each subgroup takes for itself: others need not wait for it.
 float weigh_keys() {
     float most = -INF, total = 0;
-    for (uint i = gl_LocalInvocationID.x; i < P_count; i += THREADS) most = max(most, weights[i]);
-    most = of_all(most, true);
-    for (uint i = gl_LocalInvocationID.x; i < P_count; i += THREADS) {
-        const float score = weights[i], weight = score == -INF ? 0 : my_exp(score - most);
-        weights[i] = weight;
+    const uint id = gl_LocalInvocationID.x;
+    for (uint i = id % LANES; i < P_count; i += LANES) most = max(most, scores[i]);
+    most = of_subgroup(most, true);
+    for (uint i = id % LANES; i < P_count; i += LANES) {
+        const float weight = weight_of(scores[i], most);
         total += weight;
+        if (i / LANES % SUBGROUPS == id / LANES) weights[i] = weight;
     }
-    return of_all(total, false);
+    total = of_subgroup(total, false);
+    barrier();
+    return total;
+}
+// Values that an invocation meets at a time.
+eight values[AT_ONCE];
+void fetch_values(const uint first) {
+    const uint at = P_key_at + gl_LocalInvocationID.x % EIGHTS * 8;
+    [[unroll]] for (uint u = 0; u < AT_ONCE; u++)
+        values[u] = eight_at(at + (P_begin + min(first + u * GROUPS, P_count - 1)) * P_key_row);
 }
 void mix_values(const uint head, const float total) {
-    const uint id = gl_LocalInvocationID.x, group = id / EIGHTS, at = P_key_at + id % EIGHTS * 8;
+    const uint id = gl_LocalInvocationID.x;
     vec4 low = vec4(0), high = vec4(0);
-    for (uint first = group; first < P_count && group < GROUPS; first += AT_ONCE * GROUPS) {
-        vec4 x[AT_ONCE], y[AT_ONCE];
-        [[unroll]] for (uint u = 0; u < AT_ONCE; u++)
-            key_eight(at + (P_begin + min(first + u * GROUPS, P_count - 1)) * P_key_row, x[u], y[u]);
+    for (uint first = id / EIGHTS; first < P_count && id < GROUPS * EIGHTS; first += AT_ONCE * GROUPS) {
         [[unroll]] for (uint u = 0; u < AT_ONCE; u++) {
             const uint key = first + u * GROUPS;
             if (key >= P_count) continue;
-            low += weights[key] * x[u];
-            high += weights[key] * y[u];
+            low += weights[key] * low_of(values[u]);
+            high += weights[key] * high_of(values[u]);
         }
+        if (first + AT_ONCE * GROUPS < P_count) fetch_values(first + AT_ONCE * GROUPS);
     }
     sums[2 * id] = low;
     sums[2 * id + 1] = high;
@@ -212,16 +269,51 @@ void mix_values(const uint head, const float total) {
     barrier();
 }
 
-void main() {
-    const uint head = gl_WorkGroupID.x, id = gl_LocalInvocationID.x, number = matrix_of(head);
-    make_query(head, P_matrix_at.x + number * P_matrix_next.x);
-    score_keys();
-    mix_values(head, weigh_keys());
-    const uint matrix = P_matrix_at.y + number * P_matrix_next.y;
-    [[unroll]] for (uint first = 0; first < VALUES; first += THREADS / TEAM) {
-        const uint i = first + id / TEAM;
-        const uint place = matrix + min(i, VALUES - 1) * P_matrix_row.y;
-        const float x = row_of_matrix(VALUE_MATRIX, place, LATENT, MIXED_ROW);
-        if (i < VALUES && id % TEAM == 0) b0.d[P_out_at + head * P_out_head + i] = floatBitsToUint(x);
+// ---- the head's values ----
+
+uvec4 last_matrix[LAST_KEPT > 0 ? LAST_KEPT : 1];
+void fetch_last(const uint matrix) {
+    const uint id = gl_LocalInvocationID.x;
+    if (LAST_KEPT == 0) return;
+    [[unroll]] for (uint r = 0; r < LAST_ROWS; r++) {
+        const uint row = r * (THREADS / LAST_TEAM) + id / LAST_TEAM;
+        const uint place = matrix + min(row, VALUES - 1) * P_matrix_row.y;
+        [[unroll]] for (uint i = 0; i < LAST_EIGHTS; i++)
+            last_matrix[r * LAST_EIGHTS + i] =
+                w3.d[(place >> 3) + min(id % LAST_TEAM + i * LAST_TEAM, EIGHTS - 1)];
     }
+}
+void make_values(const uint head, const uint matrix) {
+    const uint id = gl_LocalInvocationID.x;
+    [[unroll]] for (uint r = 0; r < LAST_ROWS; r++) {
+        const uint row = r * (THREADS / LAST_TEAM) + id / LAST_TEAM;
+        float x = 0;
+        if (LAST_KEPT > 0) {
+            [[unroll]] for (uint i = 0; i < LAST_EIGHTS; i++) {
+                const uint c = id % LAST_TEAM + i * LAST_TEAM;
+                if (c < EIGHTS)
+                    x += by_eight(VALUE_MATRIX, last_matrix[r * LAST_EIGHTS + i], 4 * MIXED_ROW + 8 * c);
+            }
+            x = of_team(x, LAST_TEAM);
+        } else {
+            const uint place = matrix + min(row, VALUES - 1) * P_matrix_row.y;
+            x = row_of_matrix(VALUE_MATRIX, place, LATENT, MIXED_ROW, LAST_TEAM);
+        }
+        if (row < VALUES && id % LAST_TEAM == 0)
+            b0.d[P_out_at + head * P_out_head + row] = floatBitsToUint(x);
+    }
+}
+
+void main() {
+    const uint head = gl_WorkGroupID.x;
+    fetch_keys(0);
+    const uint number = matrix_of(head), matrix = P_matrix_at.x + number * P_matrix_next.x;
+    const uint last = P_matrix_at.y + number * P_matrix_next.y;
+    fetch_first(matrix);
+    make_query(head, matrix);
+    score_keys();
+    fetch_values(gl_LocalInvocationID.x / EIGHTS);
+    fetch_last(last);
+    mix_values(head, weigh_keys());
+    make_values(head, last);
 }

@@ -132,6 +132,19 @@ static void oxi_vk_dot_chains(const oxi_vk_device *d, const oxi_vk_product *p, i
     }
 }
 
+/* Units of 32 weights that do not fill their line's last turn leave little on its way: twice as many lines,
+ * where all workgroups have columns then. */
+static void oxi_vk_dot_odd_lines(const oxi_vk_device *d, const oxi_vk_product *p, int64_t n, bool pair,
+                                 oxi_vk_few *f) {
+    oxi_vk_few tried = *f;
+    tried.lines = 2 * OXI_VK_DOT_LINES;
+    const int64_t takes = tried.lines / f->split * f->columns / (pair ? 2 : 1);
+    if (f->lines == OXI_VK_DOT_LINES && p->form.ndim == 0 && n >= OXI_VK_DOT_GROUPS * takes &&
+        oxi_vk_has_lines(d, tried.lines) &&
+        oxi_vk_few_shared(d, &tried, p) <= d->limits.maxComputeSharedMemorySize)
+        *f = tried;
+}
+
 /* Few columns are shared by several lines, many are taken in pairs that read a once: what an H200 likes.
  * made: a is not what lies in memory, but made by each workgroup. own: each row has an expert of its own. */
 static oxi_vk_few oxi_vk_few_of(const oxi_vk_device *d, const oxi_vk_product *p, int64_t n, bool wide,
@@ -163,6 +176,7 @@ static oxi_vk_few oxi_vk_few_of(const oxi_vk_device *d, const oxi_vk_product *p,
     while (f.split < 4 && n * f.split <= enough && units > OXI_VK_LINE_LANES * f.split) f.split *= 2;
     f.ahead = f.dot || own || f.columns == 2 || m > 2 || units <= OXI_VK_LINE_LANES * f.split ? 1 : 2;
     oxi_vk_dot_chains(d, p, n, pair, units, &f);
+    if (f.dot && parts == 2 && units % OXI_VK_LINE_LANES > 0) oxi_vk_dot_odd_lines(d, p, n, pair, &f);
     return f;
 }
 

@@ -164,13 +164,15 @@ static void oxi_vk_latent_params(const oxi_vk_device *d, const oxi_call *last, c
     p->kind = (uint32_t)OXI_OP_linear_experts + 1;
 }
 
+/* Shared memory of a workgroup. */
+static uint64_t oxi_vk_latent_shared(const oxi_vk_attention_latent_specials *s) {
+    return 4 * (uint64_t)(2 * s->latent + s->turned + s->plain) + 8 * OXI_VK_LATENT_KEYS + 32 * s->threads;
+}
+
 static void oxi_vk_latent_specials(const oxi_vk_device *d, const oxi_call *last, oxi_vk_dispatch *dispatch) {
     const oxi_call *rope = &d->latent[OXI_VK_LATENT_ROPE].call, *key = &d->latent[OXI_VK_LATENT_KEY].call;
     oxi_vk_attention_latent_specials *special = &dispatch->special.attention_latent;
     dispatch->shader = OXI_VK_SHADER_attention_latent;
-    const bool twice = d->limits.maxComputeWorkGroupInvocations >= 2 * OXI_VK_THREADS &&
-                       d->limits.maxComputeSharedMemorySize >= 32768;
-    special->threads = (twice ? 2u : 1u) * OXI_VK_THREADS;
     special->lanes = oxi_vk_is_sized(d, OXI_VK_SHADER_attention_latent) ? oxi_vk_few_lanes(d) : 1;
     special->cache = (uint32_t)d->latent[OXI_VK_LATENT_ATTENTION].call.in[1]->dtype;
     special->latent = (uint32_t)key->out[0]->shape[2];
@@ -180,13 +182,11 @@ static void oxi_vk_latent_specials(const oxi_vk_device *d, const oxi_call *last,
     special->key_matrix = (uint32_t)key->in[1]->dtype;
     special->value_matrix = (uint32_t)last->in[1]->dtype;
     special->interleaved = rope->attr.rope.interleaved;
-}
-
-/* Shared memory of a workgroup. */
-static uint64_t oxi_vk_latent_shared(const oxi_vk_dispatch *dispatch) {
-    const oxi_vk_attention_latent_specials *s = &dispatch->special.attention_latent;
-    return 4 * (uint64_t)(2 * s->latent + s->turned + s->plain) + 4 * OXI_VK_LATENT_KEYS + 32 * s->threads +
-           8 * (s->threads / s->lanes);
+    special->threads = 4 * OXI_VK_THREADS; /* code that runs once takes longer than what it does */
+    while (special->threads > OXI_VK_THREADS &&
+           (!oxi_vk_has_lines(d, special->threads / OXI_VK_LINE_LANES) ||
+            oxi_vk_latent_shared(special) > d->limits.maxComputeSharedMemorySize))
+        special->threads /= 2;
 }
 
 /* Binds what is read and written; false: it lies in more blocks than a shader binds. */
@@ -223,7 +223,7 @@ static ox_status oxi_vk_latent_whole(oxi_vk_device *d, const oxi_call *last, boo
     oxi_vk_latent_specials(d, last, &dispatch);
     const oxi_vk_attention_latent_specials *special = &dispatch.special.attention_latent;
     if (!oxi_vk_latent_apart(d, last) || special->latent / 8 > special->threads ||
-        oxi_vk_latent_shared(&dispatch) > d->limits.maxComputeSharedMemorySize)
+        oxi_vk_latent_shared(special) > d->limits.maxComputeSharedMemorySize)
         return OX_OK;
     ox_status status = oxi_vk_turns_of(d, &d->latent[OXI_VK_LATENT_ROPE].call, &turns);
     if (status != OX_OK || !oxi_vk_latent_bind(d, last, turns, &dispatch)) return status;
