@@ -266,6 +266,22 @@ static void test_row_types(void) {
         strcpy(names[0], "embeddings.word_embeddings.weight");
         make_model_as(&p, "{\"model_type\":\"bert-generation\",\"is_decoder\":%s," SIZES "}", "true");
         refuse(OX_ERR_UNSUPPORTED, "is_decoder is 1, and only 0 is supported");
+        ox_file *asked =
+            convert_as(&p, "{\"model_type\":\"distilbert\",\"is_decoder\":%s," SIZES "}", "true");
+        has_int(asked, "bert.attention.causal", 0);
+        ox_file_close(asked);
+        for (int said = 0; said < 2; said++) {
+            const char *word = said ? "true" : "false";
+            asked = convert_as(&p,
+                               "{\"model_type\":\"big_bird\",\"attention_type\":\"original_full\","
+                               "\"rescale_embeddings\":%s," SIZES "}",
+                               word);
+            has_float(asked, "bert.embedding_scale", said ? sqrt(8) : 0);
+            ox_file_close(asked);
+            asked = convert_as(&p, "{\"model_type\":\"roformer\",\"rotary_value\":%s," SIZES "}", word);
+            has_int(asked, "roformer.attention.turned_values", said);
+            ox_file_close(asked);
+        }
         make_model_as(&p, "{\"model_type\":\"big_bird\",\"attention_type\":\"%s\"," SIZES "}",
                       "block_sparse");
         refuse(OX_ERR_UNSUPPORTED, "attention_type must be 'original_full'");

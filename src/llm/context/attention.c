@@ -28,7 +28,7 @@ static ox_tensor *oxi_llm_attend_difference(const oxi_llm_batch *batch, const ox
 static ox_tensor *oxi_llm_attend_by_experts(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
     const ox_llm_context *context = batch->context;
     const oxi_llm_layer *l = &context->model->layers[index];
-    const oxi_llm_part *p = l->part, none = {NULL, NULL, 1, NULL};
+    const oxi_llm_part *p = l->part, none = {NULL, NULL, 1, NULL, NULL};
     const int64_t used = l->heads / l->kv_heads, values = l->kv_heads * l->value_size;
     const ox_pair top = ox_topk(oxi_llm_product(&p[OXI_LLM_QUERY_ROUTER], x), used, 1, true);
     ox_tensor *weights = ox_softmax(top.values, -1);
@@ -102,7 +102,9 @@ static ox_tensor *oxi_llm_attend_heads(const oxi_llm_batch *batch, int64_t index
                               oxi_llm_seen(batch, l, context->values[l->keys_of]));
     k = oxi_llm_place_heads(batch, l, &p[OXI_LLM_KEY_NORM], k);
     k = oxi_llm_remember(batch, l, context->keys[index], k);
-    v = oxi_llm_remember(batch, l, context->values[index], ox_transpose(v, 0, 1));
+    v = ox_transpose(v, 0, 1);
+    if (model->numbers.turned_values) v = oxi_llm_turn(batch, l->rope, v);
+    v = oxi_llm_remember(batch, l, context->values[index], v);
     return p[OXI_LLM_DIFFERENCE].weight ? oxi_llm_attend_difference(batch, l, q, k, v)
                                         : oxi_llm_attend(batch, l, q, k, v);
 }

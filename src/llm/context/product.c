@@ -93,7 +93,27 @@ static oxi_llm_wanted oxi_llm_want_experts(const oxi_llm_part *part, ox_tensor *
 
 static ox_tensor *oxi_llm_product_of(oxi_llm_wanted w) { return oxi_llm_products(&w, 1) ? w.out : NULL; }
 
+/* x [S, in] by a matrix whose last rows lie apart. */
+static ox_tensor *oxi_llm_product_parted(const oxi_llm_part *part, ox_tensor *x) {
+    if (!x) return NULL;
+    const int64_t rows = part->weight->shape[0], more = part->rest->shape[0],
+                  shape[2] = {x->shape[0], rows + more};
+    ox_tensor *bias = part->bias, *out = oxi_tensor_new(ox_cpu(), OX_F32, 2, shape), *in[2][3];
+    oxi_call calls[2];
+    for (int i = 0; i < 2 && out; i++) {
+        const int64_t first = i ? rows : 0, count = i ? more : rows;
+        ox_tensor *to = ox_narrow(out, 1, first, count);
+        in[i][0] = x;
+        in[i][1] = i ? part->rest : part->weight;
+        in[i][2] = bias ? ox_narrow(bias, 0, first, count) : NULL;
+        if (!to || (bias && !in[i][2])) return NULL;
+        calls[i] = oxi_call_of(OXI_OP_linear, in[i], 3, to);
+    }
+    return out && oxi_apply_together(calls, 2) == OX_OK ? out : NULL;
+}
+
 static ox_tensor *oxi_llm_product(const oxi_llm_part *part, ox_tensor *x) {
+    if (part->rest) return oxi_llm_product_parted(part, x);
     return oxi_llm_product_of(oxi_llm_want(part, x));
 }
 

@@ -306,7 +306,8 @@ static ox_status oxi_llm_spread_rope(ox_llm *model, const ox_file *file) {
         }
         l->rope = rope->size > 0 && turned ? rope : NULL;
     }
-    if (model->numbers.attention_scale == 0 && oxi_llm_has_trait(model, OXI_LLM_TRAIT(TURNED_SCALE)))
+    const bool turned = oxi_llm_has_trait(model, OXI_LLM_TRAIT(TURNED_SCALE)) && model->rope.size > 0;
+    if (model->numbers.attention_scale == 0 && turned)
         model->numbers.attention_scale = 1 / sqrt((double)model->rope.size);
     return OX_OK;
 }
@@ -324,7 +325,7 @@ static ox_status oxi_llm_read_rope(ox_llm *model, const ox_file *file) {
     if (model->numbers.rope == OXI_LLM_ROPE_NONE) return OX_OK;
     ox_status status = oxi_llm_read_float(model, file, "rope.freq_base", -1, 1e-6, 10000, &rope->base);
     if (!status && !model->numbers.latent)
-        status = oxi_llm_read_int(model, file, "rope.dimension_count", -1, 1, head, &rope->size);
+        status = oxi_llm_read_int(model, file, "rope.dimension_count", -1, 0, head, &rope->size);
     const double plain = rope->base; /* keys of blocks, and the layers that have them, have their own */
     if (!status)
         status = oxi_llm_read_float(model, file, "attention.compress_rope_freq_base", -1, 1e-6, plain,
@@ -560,10 +561,12 @@ static ox_status oxi_llm_read_positions(ox_llm *model, const ox_file *file) {
 static ox_status oxi_llm_read_scale(ox_llm *model, const ox_file *file) {
     oxi_llm_numbers *n = &model->numbers;
     double scale = oxi_llm_has_trait(model, OXI_LLM_TRAIT(SCORES_BARE)) ? 1 : 0;
-    int64_t heads = 1, size = 0, falls = 0;
+    int64_t heads = 1, size = 0, falls = 0, values = 0;
     ox_status status = oxi_llm_read_int(model, file, "attention.head_count", 0, 1, 1, &heads);
     if (!status) status = oxi_llm_read_int(model, file, "attention.scale_by_layer", -1, 0, 0, &falls);
     n->scale_falls = falls != 0;
+    if (!status) status = oxi_llm_read_int(model, file, "attention.turned_values", -1, 0, 0, &values);
+    n->turned_values = values != 0;
     if (!status && oxi_llm_has_trait(model, OXI_LLM_TRAIT(KEY_SCALE)))
         status =
             oxi_llm_read_int(model, file, "attention.key_length", -1, 1, model->config.width / heads, &size);

@@ -204,6 +204,7 @@ typedef struct oxi_llm_part {
     ox_tensor *weight, *bias; /* NULL = there is none */
     double scale;             /* of the product; 1 */
     ox_tensor *scales;        /* f32 [experts, 1] where each expert has its own; NULL = they have none */
+    ox_tensor *rest;          /* the weight's last rows, where they are no sixteen and lie apart; or NULL */
 } oxi_llm_part;
 
 /* ---- a model ------------------------------------------------------------------------------------------- */
@@ -288,6 +289,7 @@ typedef struct oxi_llm_numbers {
     double alibi_scale;  /* of ALiBi's slopes */
     double jitter;       /* of a sparse mixer: experts count that are near the best one; 0 = no such router */
     double value_scale;  /* of attention's result; 0 = none */
+    bool turned_values;  /* values are turned as keys are */
     bool scale_falls;    /* the scale of scores is divided by the layer's number, from 1 on */
     int64_t stack, low_passes; /* layers of a pass; passes of the low stack before one of the high; or 0 */
     int64_t hyper;       /* residual rows of a position; 0 = one, as usual */

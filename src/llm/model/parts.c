@@ -188,7 +188,8 @@ static void oxi_llm_free_part(oxi_llm_part *part) {
     ox_release(part->weight);
     ox_release(part->bias);
     ox_release(part->scales);
-    part->weight = part->bias = part->scales = NULL;
+    ox_release(part->rest);
+    part->weight = part->bias = part->scales = part->rest = NULL;
 }
 
 static ox_status oxi_llm_load_part(ox_llm *model, const oxi_llm_layer *l, ox_file *file, const char *stem,

@@ -629,7 +629,7 @@ static ox_status oxi_llm_load_weights(ox_llm *model, ox_file *file) {
     if (status) return status;
     if (!model->part[OXI_LLM_OUTPUT_NORM].weight &&
         oxi_llm_has_trait(model, OXI_LLM_TRAIT(LATE_EMBEDDING_NORM))) {
-        const oxi_llm_part none = {NULL, NULL, 1, NULL};
+        const oxi_llm_part none = {NULL, NULL, 1, NULL, NULL};
         model->part[OXI_LLM_OUTPUT_NORM] = model->part[OXI_LLM_EMBEDDING_NORM];
         model->part[OXI_LLM_EMBEDDING_NORM] = none;
     }
@@ -661,13 +661,35 @@ static ox_status oxi_llm_load_weights(ox_llm *model, ox_file *file) {
     return status ? status : oxi_llm_make_slopes(model);
 }
 
+/* Rows are repacked sixteen at a time: what a matrix has beyond them is taken off it, so that the others can
+ * be. Of parts whose product is oxi_llm_product. */
+static ox_status oxi_llm_part_rows(const ox_llm *model, oxi_llm_part *part) {
+    ox_tensor *weight = part->weight;
+    const int64_t rows = weight ? weight->shape[0] : 0, more = rows % OXI_REPACKED_ROWS;
+    if (rows <= more || more == 0 || weight->ndim != 2 || !oxi_is_block(weight->dtype)) return OX_OK;
+    if (model->device != ox_cpu() || part->scale != 1) return OX_OK;
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *first = ox_narrow(weight, 0, 0, rows - more),
+              *rest = ox_clone(ox_narrow(weight, 0, rows - more, more));
+    if (first && rest) {
+        part->weight = ox_retain(first);
+        part->rest = ox_retain(rest);
+        ox_release(weight);
+    }
+    ox_scope_end(&scope);
+    return part->rest ? OX_OK : oxi_llm_error();
+}
+
 /* Matrices of block types in a file that was read into memory are kept as products want them. Mapped ones
  * stay in the file. */
-static ox_status oxi_llm_prepack(const ox_llm *model, const ox_file *file) {
-    ox_tensor *output = model->part[OXI_LLM_OUTPUT].weight;
+static ox_status oxi_llm_prepack(ox_llm *model, const ox_file *file) {
+    oxi_llm_part *output = &model->part[OXI_LLM_OUTPUT];
     ox_status status = OX_OK;
     if (!file->copies) return OX_OK;
-    if (oxi_is_block(output->dtype)) status = ox_prepack(output);
+    if (output->weight != model->part[OXI_LLM_EMBEDDING].weight) status = oxi_llm_part_rows(model, output);
+    for (int64_t i = 0; i < model->config.layers && !status; i++)
+        status = oxi_llm_part_rows(model, &model->layers[i].part[OXI_LLM_MIXER_IN]);
+    if (!status && oxi_is_block(output->weight->dtype)) status = ox_prepack(output->weight);
     for (int64_t i = 0; i < model->config.layers; i++)
         for (int role = 0; role < OXI_LLM_LAYER_ROLES && !status; role++) {
             ox_tensor *t = model->layers[i].part[role].weight;

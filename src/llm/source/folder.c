@@ -169,7 +169,11 @@ static ox_status oxi_llm_folder_options(const oxi_llm_config *c) {
     double value = 0;
     ox_status status = OX_OK;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (!oxi_llm_row_holds(c, rows[i].who)) continue;
+        bool first = oxi_llm_row_holds(c, rows[i].who);
+        for (size_t before = 0; before < i && first; before++)
+            first = strcmp(rows[before].expression, rows[i].expression) != 0 ||
+                    !oxi_llm_row_holds(c, rows[before].who);
+        if (!first || isnan(rows[i].only)) continue;
         if (oxi_llm_config_number(c, rows[i].expression, &value, &status) && value != rows[i].only)
             return oxi_llm_refuse_option(c, rows[i].expression, value, rows[i].only);
         if (status != OX_OK) return status;
