@@ -390,6 +390,52 @@ static void test_tied(void) {
     }
 }
 
+/* Experts of DBRX, which lie behind each other in one matrix, and what its options are. */
+static void test_experts_behind(void) {
+#define DBRX(norm, clip)                                                                          \
+    "{\"model_type\":\"dbrx\",\"d_model\":8,\"n_heads\":2,\"n_layers\":1,\"max_seq_len\":64,"   \
+    "\"vocab_size\":10,\"attn_config\":{\"kv_n_heads\":1,\"clip_qkv\":" clip                     \
+    ",\"rope_theta\":500000},\"ffn_config\":{\"ffn_hidden_size\":6,\"moe_num_experts\":3,"         \
+    "\"moe_top_k\":2" norm "}}"
+#define BLOCK(name) "transformer.blocks.0." name
+    OX_SCOPE {
+        parts p = {{0}, {0}, 0}, odd;
+        add(&p, "transformer.wte.weight", 10, 8);
+        add(&p, BLOCK("ffn.experts.mlp.w1"), 18, 8);
+        add(&p, BLOCK("ffn.experts.mlp.v1"), 18, 8);
+        add(&p, BLOCK("ffn.experts.mlp.w2"), 18, 8);
+        add(&p, BLOCK("norm_attn_norm.norm_2.weight"), 0, 8);
+        add(&p, BLOCK("norm_attn_norm.attn.Wqkv.weight"), 16, 8);
+        ox_file *file = convert_as(&p, DBRX("%s", "0.5"), ",\"moe_normalize_expert_weights\":1.0");
+        has_tensor(file, "blk.0.ffn_gate_exps.weight", ox_reshape(p.tensors[1], OX_SHAPE(3, 6, 8)));
+        has_tensor(file, "blk.0.ffn_up_exps.weight", ox_reshape(p.tensors[2], OX_SHAPE(3, 6, 8)));
+        has_tensor(file, "blk.0.ffn_down_exps.weight",
+                   ox_transpose(ox_reshape(p.tensors[3], OX_SHAPE(3, 6, 8)), 1, 2));
+        has_tensor(file, "blk.0.attn_output_norm.weight", p.tensors[4]);
+        has_tensor(file, "blk.0.attn_qkv.weight", p.tensors[5]);
+        has_float(file, "dbrx.attention.clamp_kqv", 0.5);
+        has_float(file, "dbrx.rope.freq_base", 500000);
+        has_int(file, "dbrx.expert_count", 3);
+        has_int(file, "dbrx.expert_used_count", 2);
+        has_int(file, "dbrx.feed_forward_length", 6);
+        has_int(file, "dbrx.attention.head_count_kv", 1);
+        ox_file_close(file);
+        file = convert_as(&p, DBRX("%s", "null"), ""); /* the class norms, and clips nothing */
+        CHECK(ox_file_meta_float(file, "dbrx.attention.clamp_kqv", -77) == -77);
+        ox_file_close(file);
+        make_model_as(&p, DBRX(",\"moe_normalize_expert_weights\":%s", "8"), "null");
+        refuse(OX_ERR_UNSUPPORTED, "moe_normalize_expert_weights is 0, and only 1 is supported");
+        make_model_as(&p, DBRX(",\"moe_normalize_expert_weights\":%s", "8"), "2");
+        refuse(OX_ERR_UNSUPPORTED, "moe_normalize_expert_weights is 2, and only 1 is supported");
+        odd = p;
+        odd.tensors[1] = ox_narrow(p.tensors[1], 0, 0, 17);
+        make_model_as(&odd, DBRX("%s", "8"), "");
+        refuse(OX_ERR_FORMAT, "are no matrices of experts behind each other");
+    }
+#undef BLOCK
+#undef DBRX
+}
+
 /* Experts as transformers 5 writes them, and as the files of Qwen 3 VL have them. */
 static void test_turned_experts(void) {
     OX_SCOPE {
@@ -562,6 +608,7 @@ int main(void) {
     test_delta();
     test_hybrids();
     test_tied();
+    test_experts_behind();
     test_turned_experts();
     test_scales();
     test_single();

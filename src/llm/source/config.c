@@ -83,7 +83,12 @@ static bool oxi_llm_config_is_null(const oxi_llm_config *c, const char *name, si
     if (length >= sizeof key || c->config.count == 0) return false;
     memcpy(key, name, length);
     key[length] = 0;
+    const char *dot = strrchr(key, '.');
     uint32_t at = c->inner ? oxi_json_find(&c->config, c->inner, key) : 0;
+    if (!at && dot) { /* in an object */
+        const uint32_t object = oxi_llm_config_member(&c->config, 0, key, (size_t)(dot - key));
+        at = object ? oxi_json_find(&c->config, object, dot + 1) : 0;
+    }
     if (!at) at = oxi_json_find(&c->config, 0, key);
     return at && c->config.nodes[at].type == OXI_JSON_NULL;
 }

@@ -243,7 +243,9 @@ static ox_status oxi_llm_folder_sizes(const oxi_llm_config *c) {
     if (status == OX_OK) status = oxi_llm_config_int(c, "num_decoder_layers", 1, 1 << 16, 1, &decoder);
     if (status == OX_OK) status = oxi_llm_config_int(c, "num_nextn_predict_layers", 0, MOST, 0, &f->beyond);
     if (status == OX_OK) status = oxi_llm_config_int(c, "$kv_heads", 1, MOST, f->heads, &groups);
-    if (status == OX_OK) status = oxi_llm_config_int(c, "num_local_experts|8", 0, 1 << 16, 0, &f->experts);
+    if (status == OX_OK)
+        status = oxi_llm_config_int(c, "num_local_experts|ffn_config.moe_num_experts|8", 0, 1 << 16, 0,
+                                    &f->experts);
     if (status == OX_OK) status = oxi_llm_config_int(c, "qk_nope_head_dim", 1, MOST, 1, &f->nope_size);
     if (status == OX_OK) status = oxi_llm_config_int(c, "v_head_dim", 1, MOST, 1, &f->value_size);
     if (status == OX_OK && oxi_llm_row_holds(c, "deepseek_v3 glm4_moe_lite youtu mistral4")) {

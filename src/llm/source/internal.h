@@ -80,6 +80,8 @@ typedef enum oxi_llm_transform {
     OXI_LLM_TRANSFORM_JOIN_SECOND,
     OXI_LLM_TRANSFORM_JOIN_THIRD,
     OXI_LLM_TRANSFORM_JOIN_FOURTH,
+    OXI_LLM_TRANSFORM_BY_EXPERT,     /* [experts n, m]: [experts, n, m]; and turned, [experts, m, n] */
+    OXI_LLM_TRANSFORM_TURNED_BY_EXPERT,
     OXI_LLM_TRANSFORM_EACH_EXPERT,   /* [n], of all experts, whose shares sum to one: [experts, n] */
     OXI_LLM_TRANSFORM_VALUES         /* not stored: numbers that follow from config.json */
 } oxi_llm_transform;

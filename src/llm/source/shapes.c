@@ -230,6 +230,18 @@ static const char *oxi_llm_shape_column(ox_file_entry *e) {
     return NULL;
 }
 
+/* [experts n, m]: [experts, n, m], or [experts, m, n] */
+static const char *oxi_llm_shape_by_expert(const oxi_llm_folder *folder, bool turned, ox_file_entry *e) {
+    if (e->ndim != 2 || folder->experts < 1 || e->shape[0] % folder->experts)
+        return "are no matrices of experts behind each other";
+    const int64_t rows = e->shape[0] / folder->experts, columns = e->shape[1];
+    e->ndim = 3;
+    e->shape[0] = folder->experts;
+    e->shape[1] = turned ? columns : rows;
+    e->shape[2] = turned ? rows : columns;
+    return NULL;
+}
+
 /* [n]: [experts, n] */
 static const char *oxi_llm_shape_each(const oxi_llm_folder *folder, ox_file_entry *e) {
     if (e->ndim != 1 || folder->experts < 1) return "is no bias of experts";
@@ -271,6 +283,9 @@ static const char *oxi_llm_shape(const oxi_llm_folder *folder, const oxi_llm_pla
         e->shape[0] = folder->mixer_groups;
         return NULL;
     case OXI_LLM_TRANSFORM_TERNARY: return floats ? NULL : "is not of floats: packed weights are not read";
+    case OXI_LLM_TRANSFORM_BY_EXPERT:
+    case OXI_LLM_TRANSFORM_TURNED_BY_EXPERT:
+        return oxi_llm_shape_by_expert(folder, plan->transform == OXI_LLM_TRANSFORM_TURNED_BY_EXPERT, e);
     case OXI_LLM_TRANSFORM_EACH_EXPERT: return oxi_llm_shape_each(folder, e);
     case OXI_LLM_TRANSFORM_FLAT:
         if (e->ndim != 2 || e->shape[0] != 1) return "is not [1, n]";

@@ -223,6 +223,9 @@ static ox_tensor *oxi_llm_transform_one(const oxi_llm_folder *folder, const oxi_
     case OXI_LLM_TRANSFORM_POSITIONS:
         return trait == OXI_LLM_TRAIT_OFFSET ? ox_slice(t, 0, folder->offset, OX_END, 1) : t;
     case OXI_LLM_TRANSFORM_WITHOUT_TWO: return ox_slice(t, 0, 2, OX_END, 1);
+    case OXI_LLM_TRANSFORM_BY_EXPERT: return ox_unflatten(t, 0, OX_SHAPE(folder->experts, -1));
+    case OXI_LLM_TRANSFORM_TURNED_BY_EXPERT:
+        return ox_transpose(ox_unflatten(t, 0, OX_SHAPE(folder->experts, -1)), 1, 2);
     case OXI_LLM_TRANSFORM_EACH_EXPERT: return ox_expand(t, OX_SHAPE(folder->experts, t->shape[0]));
     case OXI_LLM_TRANSFORM_FLAT: return ox_flatten(t, 0, -1);
     case OXI_LLM_TRANSFORM_SQUEEZED: return ox_squeeze(t, 1);
