@@ -251,6 +251,16 @@ static const char *oxi_llm_shape_each(const oxi_llm_folder *folder, ox_file_entr
     return NULL;
 }
 
+/* [n]: [groups, n / groups], where there are groups */
+static const char *oxi_llm_shape_groups(int64_t groups, ox_file_entry *e) {
+    if (groups < 2) return NULL;
+    if (e->ndim != 1 || e->shape[0] % groups) return "does not divide into groups";
+    e->ndim = 2;
+    e->shape[1] = e->shape[0] / groups;
+    e->shape[0] = groups;
+    return NULL;
+}
+
 /* NULL or what is wrong. */
 static const char *oxi_llm_shape(const oxi_llm_folder *folder, const oxi_llm_plan *plan, ox_file_entry *e) {
     const bool floats = oxi_info(e->dtype)->cls == OX_CLASS_FLOAT;
@@ -275,13 +285,7 @@ static const char *oxi_llm_shape(const oxi_llm_folder *folder, const oxi_llm_pla
         e->dtype = OX_F32;
         return floats ? oxi_llm_shape_column(e) : "is not of floats";
     case OXI_LLM_TRANSFORM_MIXER_SKIPS: return folder->second ? oxi_llm_shape_column(e) : NULL;
-    case OXI_LLM_TRANSFORM_MIXER_NORM:
-        if (folder->mixer_groups < 2) return NULL;
-        if (e->ndim != 1 || e->shape[0] % folder->mixer_groups) return "does not divide into groups";
-        e->ndim = 2;
-        e->shape[1] = e->shape[0] / folder->mixer_groups;
-        e->shape[0] = folder->mixer_groups;
-        return NULL;
+    case OXI_LLM_TRANSFORM_MIXER_NORM: return oxi_llm_shape_groups(folder->mixer_groups, e);
     case OXI_LLM_TRANSFORM_TERNARY: return floats ? NULL : "is not of floats: packed weights are not read";
     case OXI_LLM_TRANSFORM_BY_EXPERT:
     case OXI_LLM_TRANSFORM_TURNED_BY_EXPERT:
