@@ -93,10 +93,14 @@ static const float *oxi_floats_of(const oxi_kernels *k, const ox_tensor *t, int6
     return room;
 }
 
-/* Row i of an operand as floats: where they are, or in room. */
+/* Row i of an operand as floats: where they are, or in room; then the row behind it is prefetched. */
 OXI_SMALL const float *oxi_back_read(const oxi_rows_back *r, int operand, int64_t i, float *room) {
     if (r->in[operand]) return r->in[operand] + i * r->n;
-    return oxi_floats_of(r->k, r->call->in[operand], i * r->n, r->n, room);
+    const ox_tensor *t = r->call->in[operand];
+    const char *next = oxi_numbers_at(t, (i + 1) * r->n);
+    const float *row = oxi_floats_of(r->k, t, i * r->n, r->n, room);
+    for (int64_t at = 0; at < 2 * r->n; at += OXI_LINE) OXI_PREFETCH_FAR(next + at);
+    return row;
 }
 
 /* Lines in which a row ends and the next one begins are put together here, for half a line past the caches
