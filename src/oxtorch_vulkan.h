@@ -141,6 +141,7 @@ OXI_LIGHT_BEGIN
 #include "vulkan/ops/back/back.c"
 #include "vulkan/ops/rows/routing.c"
 #include "vulkan/ops/fuse_experts.c"
+#include "vulkan/ops/fuse_heads.c"
 #include "vulkan/ops/product/router.c"
 #include "vulkan/ops/fuse.c"
 #include "vulkan/device.c"

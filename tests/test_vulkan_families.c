@@ -32,11 +32,15 @@ static void put_gated(int l, const char *end, int hidden) {
     }
 }
 
-static void put_experts(int l) {
+static void put_routed(int l) {
     plain_matrix(plain_name(l, "ffn_gate_inp.weight"), EXPERTS, WIDTH);
     plain_put(plain_name(l, "ffn_gate_exps.weight"), EXPERTS, HIDDEN, WIDTH, 0, -1.5);
     plain_put(plain_name(l, "ffn_up_exps.weight"), EXPERTS, HIDDEN, WIDTH, 0, -1.5);
     plain_put(plain_name(l, "ffn_down_exps.weight"), EXPERTS, WIDTH, HIDDEN, 0, -1.5);
+}
+
+static void put_experts(int l) {
+    put_routed(l);
     put_gated(l, "_shexp", HIDDEN);
 }
 
@@ -186,6 +190,41 @@ static void make_squared(const char *family, int layers, bool gated) {
 static void make_nemotron(int layers) { make_squared("nemotron", layers, false); }
 static void make_bitnet(int layers) { make_squared("bitnet", layers, true); }
 
+/* Norms of queries and keys: of each head behind their turn, or of all heads as one row. */
+static void make_normed(const char *family, int layers, int keys, bool row, bool behind, bool experts) {
+    const int size = WIDTH / HEADS;
+    begin(family, layers);
+    plain_whole("attention.head_count_kv", keys);
+    plain_whole("rope.dimension_count", size);
+    plain_fact("attention.layer_norm_rms_epsilon", 1e-5);
+    if (experts) {
+        plain_whole("expert_count", EXPERTS);
+        plain_whole("expert_used_count", USED);
+        plain_whole("expert_feed_forward_length", HIDDEN);
+    }
+    plain_norm("output_norm", WIDTH, 0);
+    for (int l = 0; l < layers; l++) {
+        plain_norm(plain_name(l, behind ? "post_attention_norm" : "attn_norm"), WIDTH, 0);
+        plain_norm(plain_name(l, behind ? "post_ffw_norm" : "ffn_norm"), WIDTH, 0);
+        plain_norm(plain_name(l, "attn_q_norm"), row ? WIDTH : size, 0);
+        plain_norm(plain_name(l, "attn_k_norm"), row ? keys * size : size, 0);
+        plain_matrix(plain_name(l, "attn_q.weight"), WIDTH, WIDTH);
+        plain_matrix(plain_name(l, "attn_k.weight"), keys * size, WIDTH);
+        plain_matrix(plain_name(l, "attn_v.weight"), keys * size, WIDTH);
+        plain_matrix(plain_name(l, "attn_output.weight"), WIDTH, WIDTH);
+        if (experts)
+            put_routed(l);
+        else
+            put_gated(l, "", HIDDEN);
+    }
+}
+
+static void make_olmo2(int layers) { make_normed("olmo2", layers, HEADS, true, true, false); }
+static void make_olmo2_grouped(int layers) { make_normed("olmo2", layers, 2, true, true, false); }
+static void make_olmoe(int layers) { make_normed("olmoe", layers, HEADS, true, false, true); }
+static void make_hunyuan(int layers) { make_normed("hunyuan-dense", layers, 2, false, false, false); }
+static void make_maincoder(int layers) { make_normed("maincoder", layers, 2, false, false, false); }
+
 /* ---- both sides ---------------------------------------------------------------------------------------- */
 
 typedef struct family {
@@ -202,6 +241,11 @@ static const family families[] = {
     {"bloom", make_bloom, 5, 5},
     {"nemotron", make_nemotron, 5, 5},
     {"bitnet", make_bitnet, 5, 5},
+    {"olmo2", make_olmo2, 7, 5},
+    {"olmo2, grouped", make_olmo2_grouped, 7, 5},
+    {"olmoe", make_olmoe, 6, 5},
+    {"hunyuan", make_hunyuan, 6, 5},
+    {"maincoder", make_maincoder, 6, 5},
 };
 
 static int32_t token_at(int i) {
@@ -310,13 +354,13 @@ static void check_steps(const family *f, ox_device *gpu) {
 
 /* ---- many keys ------------------------------------------------------------------------------------ */
 
-/* Steps from a few keys before those that one workgroup takes of latents to a few behind them. */
-static void check_many_keys(ox_device *gpu) {
+/* Steps from a few keys before those that one workgroup takes to a few behind them. */
+static void check_many_keys(const char *name, void (*make)(int layers), ox_device *gpu) {
     enum { BEFORE = 509, STEPS = 6 };
     static float want[STEPS * VOCABULARY], last[VOCABULARY];
     static int32_t ids[BEFORE + STEPS];
     most_positions = 1024;
-    make_minicpm(1);
+    make(1);
     const char *path = write_in(OX_F32);
     ox_llm *here = open_on(path, NULL), *there = open_on(path, gpu);
     most_positions = 64;
@@ -337,7 +381,8 @@ static void check_many_keys(ox_device *gpu) {
                 all += (double)row[k] * row[k];
             }
         }
-        CHECK_MSG(!side || (all > 0 && off <= 1e-5 * all), "many keys: off by %g", off / all);
+        CHECK_MSG(!side || (all > 0 && off <= 1e-5 * all), "%s, many keys: off by %g", name,
+                  off / all);
     }
     for (int side = 0; side < 2; side++) ox_llm_context_close(contexts[side]);
     ox_llm_close(here);
@@ -394,7 +439,9 @@ int main(void) {
         compare(&families[i], OX_Q8_0, gpu);
         check_steps(&families[i], gpu);
     }
-    check_many_keys(gpu);
+    check_many_keys("minicpm3", make_minicpm, gpu);
+    check_many_keys("olmo2", make_olmo2_grouped, gpu);
+    check_many_keys("hunyuan", make_hunyuan, gpu);
     check_factors(gpu);
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
     CHECK_MSG(ox_device_close(gpu) == OX_OK, "%s", ox_error_text());

@@ -311,10 +311,11 @@ typedef struct oxi_vk_held_call {
     ox_storage storage[OXI_VK_HELD_IN], result_storage;
 } oxi_vk_held_call;
 
-/* A rope that is held back, with the norm before it and the copy behind it; any of them may be missing. */
+/* A rope that is held back, with the norm before it, or behind it where that is late, and the copy of what
+ * comes of both; any of them may be missing. */
 typedef struct oxi_vk_held_turn {
     oxi_vk_held_call heads, rope, copy;
-    bool normed, turned, copied;
+    bool normed, late, turned, copied;
 } oxi_vk_held_turn;
 
 /* A product of two tensors that is held back with what is done to it in place (steps.c). */
@@ -414,6 +415,7 @@ typedef struct oxi_vk_device {
     oxi_vk_held_call post, sum, norm, product[OXI_VK_GROUP], heads, rope, weigh, slots, router;
     int held_products, kept_count;
     bool held_post, held_norm, held_heads, held_rope; /* post: and sum, */
+    bool held_late;                    /* heads: behind the rope that is held too */
     bool held_added;                   /* of what post would be of itself (oxi_vk_adds_late) */
     oxi_vk_chunk *added_to;            /* the sum that a product was added to last, and when */
     int64_t added_at;

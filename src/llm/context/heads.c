@@ -53,14 +53,14 @@ static bool oxi_llm_has_late_norms(const ox_llm *model, const oxi_llm_layer *l, 
     return model->numbers.late_bare && l->rope;
 }
 
-/* x with the norm that comes before it is turned: `whole` with that of all heads as one row, else with that
- * of each head. Those of q and k as rows come before either is turned, the others right before: a device
- * makes one dispatch of what follows each other. */
+/* x with the norm that comes before it is turned: `whole` with that of several rows of all heads, else with
+ * that of each head, or of a single row. Those of q and k as rows come before either is turned, the others
+ * right before: a device makes one dispatch of what follows each other. */
 static ox_tensor *oxi_llm_normalize_early(const oxi_llm_batch *batch, const oxi_llm_layer *l,
                                           const oxi_llm_part *norm, ox_tensor *x, bool whole) {
     const ox_llm *model = batch->context->model;
     if (!x || !norm->weight || oxi_llm_has_late_norms(model, l, norm)) return x;
-    const bool row = norm->weight->ndim == 1 && ox_numel(norm->weight) != x->shape[2];
+    const bool row = x->shape[0] > 1 && norm->weight->ndim == 1 && ox_numel(norm->weight) != x->shape[2];
     return row == whole ? oxi_llm_normalize_heads(model, norm, x) : x;
 }
 

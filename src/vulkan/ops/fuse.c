@@ -6,7 +6,8 @@
  *
  *     y = rms_norm(c), x += y, z = norm(x), products of z      post, sum, norm, product[]
  *     x += c behind another sum, z = norm(x), products of z    the same without the first norm
- *     q = rms_norm(heads), rope(q), a copy of that             heads, rope
+ *     q = rms_norm(heads), rope(q), a copy of that             heads, rope (fuse_heads.c)
+ *     rope(q), q = rms_norm(heads), a copy of that             the same
  *     the same of q and k, a copy of v, attention to both      turn[], store (attention_turned.c)
  *     copies of k and v, attention to both                     the same
  *     ends of q turned, the rest by heads, attention, by heads latent[] (attention_latent.c)
@@ -49,7 +50,7 @@ static int oxi_vk_all_held(oxi_vk_device *d, oxi_vk_held_call **out) {
 
 static void oxi_vk_let_go(oxi_vk_device *d) {
     d->held_norm = d->held_rope = d->held_post = d->held_heads = d->held_store = d->held_added = false;
-    d->held_weigh = d->held_slots = d->held_router = false;
+    d->held_weigh = d->held_slots = d->held_router = d->held_late = false;
     d->held_products = d->held_turns = d->held_latent = 0;
     d->routing.calls = d->steps.count = 0;
     d->routing.chosen = false;
@@ -249,93 +250,6 @@ static bool oxi_vk_gates_halves(const oxi_vk_device *d, const oxi_call *call) {
            oxi_vk_same_memory(call->out[0], &first) && half % 16 == 0 && !oxi_vk_products_read(d, c);
 }
 
-enum { OXI_VK_HEAD = 512 }; /* the longest head whose norm rope takes into itself */
-
-/* rms_norm of each head of [S, heads, size]. */
-static bool oxi_vk_can_hold_heads(const oxi_call *call) {
-    const ox_tensor *x = call->in[0], *weight = call->in[1];
-    return oxi_vk_fused_of(call->op)->tail == OXI_VK_NORM_RMS && call->attr.norm.last_dims == 1 &&
-           x->ndim == 3 && x->shape[2] % 4 == 0 && x->shape[2] <= OXI_VK_HEAD && ox_numel(x) > 0 &&
-           oxi_vk_fits(x) && oxi_vk_is_quads(x) && weight && oxi_vk_is_plain_f32(weight) &&
-           oxi_vk_is_plain_f32(call->out[0]);
-}
-
-/* A norm of so few heads that products could have taken it. */
-static void oxi_vk_take_heads(oxi_vk_device *d) {
-    if (!d->held_norm || d->held_post || d->held_products > 0 || d->norm_written) return;
-    if (!oxi_vk_can_hold_heads(&d->norm.call)) return;
-    oxi_vk_hold(&d->heads, &d->norm.call);
-    d->held_norm = false;
-    d->held_heads = true;
-}
-
-/* Whether what a rope turns, [heads, S, size], is what the held norm gives. */
-static bool oxi_vk_turns_heads(const oxi_vk_device *d, const oxi_call *call) {
-    if (!d->held_heads || d->held_rope || call->in[2]) return false;
-    const ox_tensor *x = call->in[0], *heads = d->heads.call.out[0], *out = call->out[0];
-    ox_tensor turned = *heads;
-    for (int i = 0; i < 2; i++) {
-        turned.shape[i] = heads->shape[1 - i];
-        turned.stride[i] = heads->stride[1 - i];
-    }
-    return oxi_vk_same_memory(x, &turned) && oxi_vk_same_block(out, heads) &&
-           oxi_vk_chunk_of(out) != oxi_vk_chunk_of(heads) &&
-           oxi_vk_chunk_of(out) != oxi_vk_chunk_of(d->heads.call.in[0]);
-}
-
-static ox_status oxi_vk_record_rope(oxi_vk_device *d, const ox_tensor *copy) {
-    oxi_vk_time_call(d, &d->rope.call);
-    return oxi_vk_rope(d, &d->rope.call, d->held_heads ? &d->heads.call : NULL, copy);
-}
-
-/* A copy of what the held rope gives, to somewhere else. */
-static bool oxi_vk_copies_rope(const oxi_vk_device *d, const oxi_call *call) {
-    const oxi_call *rope = &d->rope.call;
-    const ox_tensor *to = call->out[0];
-    bool fits =
-        d->held_rope && oxi_vk_same_memory(call->in[0], rope->out[0]) && oxi_vk_product_reads(to->dtype);
-    for (int i = 0; fits && i < rope->in_count; i++)
-        fits = !rope->in[i] || oxi_vk_chunk_of(rope->in[i]) != oxi_vk_chunk_of(to);
-    if (fits && d->held_heads)
-        fits = oxi_vk_chunk_of(d->heads.call.in[0]) != oxi_vk_chunk_of(to) &&
-               oxi_vk_chunk_of(d->heads.call.in[1]) != oxi_vk_chunk_of(to);
-    return fits && oxi_vk_chunk_of(rope->out[0]) != oxi_vk_chunk_of(to) && oxi_vk_fits(to);
-}
-
-/* Sets the held rope aside, with its norm and the copy behind it (or NULL). */
-static void oxi_vk_set_aside(oxi_vk_device *d, const oxi_call *copy) {
-    oxi_vk_held_turn *turn = &d->turn[d->held_turns++];
-    turn->normed = d->held_heads;
-    turn->turned = true;
-    turn->copied = copy != NULL;
-    if (d->held_heads) oxi_vk_hold(&turn->heads, &d->heads.call);
-    oxi_vk_hold(&turn->rope, &d->rope.call);
-    if (copy) oxi_vk_hold(&turn->copy, copy);
-    d->held_heads = d->held_rope = false;
-}
-
-/* Whether the held rope may be of the queries of an attention, and what comes of its keys. */
-static bool oxi_vk_turns_queries(const oxi_vk_device *d, const ox_tensor *next) {
-    if (!d->held_rope || d->held_turns > 0) return false;
-    const ox_tensor *x = d->rope.call.in[0];
-    return x->dtype == OX_F32 && x->ndim == 3 && x->shape[1] == 1 && next->ndim == 3;
-}
-
-/* A copy that may be of the keys or values of an attention into their cache. */
-static bool oxi_vk_stores_row(const oxi_vk_device *d, const oxi_call *call) {
-    const ox_tensor *row = call->in[0];
-    return row->dtype == OX_F32 && row->ndim == 3 && call->out[0]->ndim == 3 && oxi_vk_is_here(d, row) &&
-           oxi_vk_product_reads(call->out[0]->dtype) && row->shape[1] == 1;
-}
-
-/* Sets it aside as the keys of queries and keys without rope. */
-static void oxi_vk_set_key_aside(oxi_vk_device *d, const oxi_call *copy) {
-    for (int i = 0; i < 2; i++) d->turn[i].normed = d->turn[i].turned = d->turn[i].copied = false;
-    oxi_vk_hold(&d->turn[1].copy, copy);
-    d->turn[1].copied = true;
-    d->held_turns = 2;
-}
-
 /* ---- letting go ---------------------------------------------------------------------------------------- */
 
 /* Products of the held norm, or the held sum, take it into their dispatch. */
@@ -428,24 +342,6 @@ static ox_status oxi_vk_record_halves(oxi_vk_device *d, const oxi_call *gate) {
     }
     d->held_products = 2;
     return oxi_vk_record_products(d, gate);
-}
-
-/* Records what was set aside for an attention that has not come. */
-static ox_status oxi_vk_flush_turns(oxi_vk_device *d) {
-    ox_status status = OX_OK;
-    for (int i = 0; i < d->held_turns && status == OX_OK; i++) {
-        oxi_vk_held_turn *turn = &d->turn[i];
-        if (!turn->turned && !turn->copied) continue;
-        oxi_vk_time_call(d, turn->turned ? &turn->rope.call : &turn->copy.call);
-        if (!turn->turned)
-            status = oxi_vk_copy_any(d, &turn->copy.call);
-        else
-            status = oxi_vk_rope(d, &turn->rope.call, turn->normed ? &turn->heads.call : NULL,
-                                 turn->copied ? turn->copy.call.out[0] : NULL);
-    }
-    if (status != OX_OK || !d->held_store) return status;
-    oxi_vk_time_call(d, &d->store.call);
-    return oxi_vk_copy_any(d, &d->store.call);
 }
 
 /* Has what was added to a sum given back later: whoever got it next would wait for the sum, which runs beside
@@ -586,16 +482,18 @@ static ox_status oxi_vk_join_mul(oxi_vk_device *d, const oxi_call *call, bool *j
 static ox_status oxi_vk_join_norm(oxi_vk_device *d, const oxi_call *call, bool *joined) {
     bool of_sum = d->held_post && !d->held_norm && d->held_products == 0 &&
                   oxi_vk_same_memory(call->in[0], d->sum.call.out[0]);
-    if (oxi_vk_turns_queries(d, call->in[0]) && oxi_vk_can_hold_heads(call)) {
-        oxi_vk_set_aside(d, NULL);
+    const bool late = oxi_vk_norms_turned(d, call);
+    if (late || oxi_vk_norms_keys(d, call)) {
+        if (!late) oxi_vk_set_aside(d, NULL);
         oxi_vk_hold(&d->heads, call);
         d->held_heads = *joined = true;
+        d->held_late = late;
         return OX_OK;
     }
     ox_status status = of_sum ? OX_OK : oxi_vk_flush(d);
     if (status == OX_OK && !oxi_vk_can_hold_norm(d, call)) {
         status = oxi_vk_flush(d);
-        if (status != OX_OK || !oxi_vk_can_hold_heads(call)) return status;
+        if (status != OX_OK || !(oxi_vk_can_hold_heads(call) || oxi_vk_can_hold_row(call))) return status;
         oxi_vk_hold(&d->heads, call);
         d->held_heads = *joined = true;
         return OX_OK;
@@ -638,7 +536,7 @@ static ox_status oxi_vk_join_gate(oxi_vk_device *d, const oxi_call *call, bool *
 
 static ox_status oxi_vk_join_rope(oxi_vk_device *d, const oxi_call *call, bool *joined) {
     ox_status status = OX_OK;
-    oxi_vk_take_heads(d);
+    oxi_vk_take_heads(d, call);
     if (oxi_vk_turns_queries(d, call->in[0]))
         oxi_vk_set_aside(d, NULL);
     else if (!oxi_vk_turns_heads(d, call))
@@ -701,7 +599,7 @@ static ox_status oxi_vk_join_copy(oxi_vk_device *d, const oxi_call *call, bool *
         oxi_vk_latent_begin(d, call);
         return OX_OK;
     }
-    status = oxi_vk_record_rope(d, call->out[0]);
+    status = oxi_vk_record_rope(d, call);
     oxi_vk_let_go(d);
     return status;
 }
@@ -712,6 +610,7 @@ static ox_status oxi_vk_join_attention(oxi_vk_device *d, const oxi_call *call, b
     for (int i = 0; i < 2; i++) {
         group.rope[i] = d->turn[i].turned ? &d->turn[i].rope.call : NULL;
         group.norm[i] = d->turn[i].normed ? &d->turn[i].heads.call : NULL;
+        group.late[i] = d->turn[i].late;
     }
     group.query = call->in[0];
     group.keep[0] = &d->turn[1].copy.call;

@@ -7,7 +7,8 @@ enum { OXI_VK_TURNED_DEPTH = 256 }; /* of a row, at most: both rows lie in share
 /* As they are called: q and k with their norms or without, then k and v into the caches. */
 typedef struct oxi_vk_turned_group {
     const ox_tensor *query;            /* of the attention */
-    const oxi_call *rope[2], *norm[2]; /* NULL; norm: or of what rope turns */
+    const oxi_call *rope[2], *norm[2]; /* NULL; norm: or of what rope turns, of heads or all as one row, .. */
+    bool late[2];                      /* .. or of what it has turned */
     const oxi_call *keep[2];           /* copies of the turned k, and of v */
 } oxi_vk_turned_group;
 
@@ -15,9 +16,34 @@ typedef struct oxi_vk_turned_group {
 static ox_tensor oxi_vk_turned_raw(const oxi_vk_turned_group *g, int side) {
     if (side == 0 && !g->rope[0]) return *g->query;
     ox_tensor raw = side < 2 && g->rope[side] ? *g->rope[side]->in[0] : *g->keep[side - 1]->in[0];
-    if (side < 2 && g->norm[side]) raw.storage = g->norm[side]->in[0]->storage;
-    if (side < 2 && g->norm[side]) raw.offset = g->norm[side]->in[0]->offset;
+    if (side == 2 || !g->norm[side] || g->late[side]) return raw;
+    raw.storage = g->norm[side]->in[0]->storage;
+    raw.offset = g->norm[side]->in[0]->offset;
     return raw;
+}
+
+/* Whether a norm takes all heads as one row, [1, heads * size]. */
+static bool oxi_vk_norms_row(const oxi_call *norm) {
+    return norm->in[0]->ndim == 2;
+}
+
+/* The result of a norm of heads [1, heads, size], or of them as one row, as attention has it: like x,
+ * [heads, 1, size]. */
+static ox_tensor oxi_vk_normed_heads(const oxi_call *norm, const ox_tensor *x) {
+    ox_tensor heads = *x;
+    heads.storage = norm->out[0]->storage;
+    heads.offset = norm->out[0]->offset;
+    return heads;
+}
+
+/* The norms do the same, in a way that the shader has. Rope leaves the sum of squares as it is where it only
+ * turns. */
+static bool oxi_vk_norm_alike(const oxi_vk_turned_group *g) {
+    const oxi_call *q = g->norm[0], *k = g->norm[1];
+    if (!q || !k) return !q && !k;
+    if (q->attr.norm.eps != k->attr.norm.eps || g->late[0] != g->late[1]) return false;
+    if (g->late[0] && g->rope[0]->attr.rope.magnitude != 1) return false;
+    return oxi_vk_norms_row(q) == oxi_vk_norms_row(k);
 }
 
 /* f32 [heads, 1, size], each row element behind element. */
@@ -46,8 +72,7 @@ static bool oxi_vk_turn_alike(const oxi_vk_turned_group *g) {
     if (!positions || !k->in[1] || !oxi_vk_same_memory(positions, k->in[1]) || ox_numel(positions) != 1)
         return false;
     if (!factors != !k->in[2] || (factors && !oxi_vk_same_memory(factors, k->in[2]))) return false;
-    if (!g->norm[0] != !g->norm[1]) return false;
-    if (g->norm[0] && g->norm[0]->attr.norm.eps != g->norm[1]->attr.norm.eps) return false;
+    if (!oxi_vk_norm_alike(g)) return false;
     return q->attr.rope.base == k->attr.rope.base && q->attr.rope.scale == k->attr.rope.scale &&
            q->attr.rope.magnitude == k->attr.rope.magnitude && q->attr.rope.dims == k->attr.rope.dims &&
            q->attr.rope.interleaved == k->attr.rope.interleaved;
@@ -210,8 +235,14 @@ static bool oxi_vk_attends_turned(const oxi_vk_turned_group *g, const oxi_call *
     for (int i = 0; i < 3; i++) {
         const ox_tensor raw = oxi_vk_turned_raw(g, i);
         if (!oxi_vk_is_row_of_heads(&raw, i ? kept : heads, i < 2 ? size : depth)) return false;
+        if (i < 2 && g->norm[i] && oxi_vk_norms_row(g->norm[i]) &&
+            (oxi_vk_element_at(&raw) % 4 != 0 || (raw.shape[0] > 1 && raw.stride[0] != size)))
+            return false;
     }
-    if (g->rope[0] && (g->rope[0]->attr.rope.dims > size || !oxi_vk_same_memory(q, g->rope[0]->out[0]) ||
+    const ox_tensor query = !g->rope[0]   ? *q
+                            : g->late[0] ? oxi_vk_normed_heads(g->norm[0], g->rope[0]->out[0])
+                                         : *g->rope[0]->out[0];
+    if (g->rope[0] && (g->rope[0]->attr.rope.dims > size || !oxi_vk_same_memory(q, &query) ||
                        !oxi_vk_is_row_of_heads(g->rope[1]->out[0], kept, size) ||
                        !oxi_vk_is_row_of_heads(g->rope[0]->out[0], heads, size)))
         return false;
@@ -262,7 +293,7 @@ static void oxi_vk_turned_bind(const oxi_vk_turned_group *g, oxi_vk_chunk *turns
         oxi_vk_bind(dispatch, more++, written[i], true);
     special->turns = turns ? 1 : 2;
     special->interleaved = turns && g->rope[0]->attr.rope.interleaved;
-    special->norm = g->norm[0] != NULL;
+    special->norm = !g->norm[0] ? 0 : g->late[0] ? 3 : oxi_vk_norms_row(g->norm[0]) ? 2 : 1;
 }
 
 /* Records it all; *done = false: it has to go one by one, for what is small lies in several blocks. */
