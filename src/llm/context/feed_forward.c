@@ -104,16 +104,19 @@ static ox_tensor *oxi_llm_weigh(const oxi_llm_numbers *n, ox_tensor *scores, ox_
  * not chosen before. source: Liu et al. 2024, "GRIN: GRadient-INformed MoE" */
 static ox_tensor *oxi_llm_weigh_sparse(const oxi_llm_numbers *n, ox_tensor *scores, ox_tensor *chosen) {
     if (!scores || !chosen) return NULL;
-    ox_tensor *sizes = ox_abs(scores), *left = ox_clone(scores), *list[OXI_LLM_SPARSE_MOST];
-    for (int64_t i = 0; i < n->experts_used; i++) {
-        ox_tensor *index = ox_narrow(chosen, 1, i, 1), *best = ox_gather(scores, 1, index);
-        ox_tensor *far = ox_div(ox_sub(best, scores), ox_maximum(sizes, best));
-        ox_tensor *near = ox_where(ox_gt(far, ox_number(2 * n->jitter)), ox_number(-INFINITY), left);
-        list[i] = ox_gather(ox_softmax(near, -1), 1, index);
-        left = ox_scatter(left, 1, index, ox_full_like(best, -INFINITY));
-        if (!list[i] || !left) return NULL;
-    }
-    return ox_cat(list, (int)n->experts_used, 1);
+    const int64_t used = n->experts_used;
+    /* what waits for nothing of its own line comes first */
+    ox_tensor *best = ox_unsqueeze(ox_gather(scores, 1, chosen), 2); /* [S, used, 1] */
+    ox_tensor *none = ox_full_like(ox_narrow(scores, 1, 0, 1), -INFINITY), *list[OXI_LLM_SPARSE_MOST];
+    ox_tensor *most = ox_maximum(ox_unsqueeze(ox_abs(scores), 1), best);
+    ox_tensor *far = ox_sub(best, ox_unsqueeze(scores, 1));
+    list[0] = scores;
+    for (int64_t i = 1; i < used; i++)
+        if (!(list[i] = ox_scatter(list[i - 1], 1, ox_narrow(chosen, 1, i - 1, 1), none))) return NULL;
+    ox_tensor *is_far = ox_gt(ox_div_(far, most), ox_number(2 * n->jitter));
+    ox_tensor *left = ox_unflatten(ox_cat(list, (int)used, 1), 1, OX_SHAPE(used, n->experts));
+    ox_tensor *near = ox_where(is_far, ox_number(-INFINITY), left);
+    return ox_squeeze(ox_gather(ox_softmax(near, -1), 2, ox_unsqueeze(chosen, 2)), 2);
 }
 
 /* The experts of each token, i64 [S, used], all scores [S, experts] and, where these alone decide, those of
