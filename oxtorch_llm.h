@@ -7928,6 +7928,7 @@ X("gpt_neox_japanese","gptneox","neox",NONE,0)\
 X("bloom","bloom","bloom",NONE,0)\
 X("falcon","falcon","falcon",NONE,0)\
 X("mpt","mpt","mpt",NONE,0)\
+X("dbrx","dbrx","dbrx",NONE,0)\
 X("opt","opt","opt",NONE,0)\
 X("openai-gpt","opt","openai",NONE,0)\
 X("xglm","opt","opt biogpt",NONE,0)\
@@ -8160,6 +8161,8 @@ X("gpt_neox_japanese","\"hidden_size\":2560,\"num_hidden_layers\":32,\"num_atten
 X("bloom","\"hidden_size\":64,\"n_layer\":2,\"n_head\":8")\
 X("falcon","\"hidden_size\":4544,\"num_hidden_layers\":32,\"num_attention_heads\":71")\
 X("mpt","\"d_model\":2048,\"n_layers\":24,\"n_heads\":16")\
+X("dbrx","\"d_model\":2048,\"n_layers\":24,\"n_heads\":16,\"attn_config\":{\"kv_n_heads\":1}," \
+"\"ffn_config\":{\"ffn_hidden_size\":3584,\"moe_num_experts\":4,\"moe_top_k\":1}")\
 X("opt","\"hidden_size\":768,\"ffn_dim\":3072,\"num_hidden_layers\":12,\"num_attention_heads\":12")\
 X("xglm","\"d_model\":1024,\"ffn_dim\":4096,\"num_layers\":24,\"attention_heads\":16")\
 X("jetmoe","\"hidden_size\":2048,\"intermediate_size\":5632,\"num_hidden_layers\":12," \
@@ -8187,7 +8190,7 @@ X("gpt_neox_japanese.")
 #define OXI_LLM_STEM_LIST(X)\
 X("base bitnet neox opt modern mamba","layers.","blk.","")\
 X("gpt2 gptj bloom falcon exaone neo openai","h.","blk.","")\
-X("mpt","blocks.","blk.","")\
+X("mpt dbrx","blocks.","blk.","")\
 X("bert bert_pre mpnet","encoder.layer.","blk.","")\
 X("distil","transformer.layer.","blk.","")\
 X("distil","layer.","blk.","")\
@@ -8201,9 +8204,9 @@ X("griffin","layers.","blk.","")
 X("base bitnet opt","embed_tokens.weight","token_embd.weight",NONE)\
 X("base bitnet","norm.*","output_norm.*",NORM)\
 X("base","final_layernorm.*","output_norm.*",NORM)\
-X("base bitnet opt gpt2 gptj falcon mpt bloom exaone neo mamba openai","lm_head.*","output.*",HEAD)\
+X("base bitnet opt gpt2 gptj falcon mpt dbrx bloom exaone neo mamba openai","lm_head.*","output.*",HEAD)\
 X("base neox","rotary_emb.inv_freq","",SKIP)\
-X("gpt2 gptj mpt exaone neo","wte.weight","token_embd.weight",NONE)\
+X("gpt2 gptj mpt dbrx exaone neo","wte.weight","token_embd.weight",NONE)\
 X("gpt2 neo","wpe.weight","position_embd.weight",NONE)\
 X("gpt2 gptj bloom falcon exaone neo","ln_f.*","output_norm.*",NONE)\
 X("lfm","embedding_norm.weight","token_embd_norm.weight",NONE)\
@@ -8216,7 +8219,7 @@ X("neox","embed_out.weight","output.weight",HEAD)\
 X("neox","final_layer_norm.*","output_norm.*",NONE)\
 X("bloom falcon","word_embeddings.weight","token_embd.weight",NONE)\
 X("bloom","word_embeddings_layernorm.*","token_embd_norm.*",NONE)\
-X("mpt mamba","norm_f.*","output_norm.*",NONE)\
+X("mpt dbrx mamba","norm_f.*","output_norm.*",NONE)\
 X("opt","project_in.weight","",SKIP)\
 X("opt","project_out.weight","",SKIP)\
 X("opt","embed_positions.weight","position_embd.weight",WITHOUT_TWO)\
@@ -8601,6 +8604,14 @@ X("mpt","attn.q_ln.*","attn_q_norm.*",NONE)\
 X("mpt","attn.k_ln.*","attn_k_norm.*",NONE)\
 X("mpt","ffn.up_proj.*","ffn_up.*",NONE)\
 X("mpt","ffn.down_proj.*","ffn_down.*",NONE)\
+X("dbrx","norm_attn_norm.norm_1.*","attn_norm.*",NONE)\
+X("dbrx","norm_attn_norm.norm_2.*","attn_output_norm.*",NONE)\
+X("dbrx","norm_attn_norm.attn.Wqkv.*","attn_qkv.*",NONE)\
+X("dbrx","norm_attn_norm.attn.out_proj.*","attn_output.*",NONE)\
+X("dbrx","ffn.router.layer.weight","ffn_gate_inp.weight",NONE)\
+X("dbrx","ffn.experts.mlp.w1","ffn_gate_exps.weight",BY_EXPERT)\
+X("dbrx","ffn.experts.mlp.v1","ffn_up_exps.weight",BY_EXPERT)\
+X("dbrx","ffn.experts.mlp.w2","ffn_down_exps.weight",TURNED_BY_EXPERT)\
 X("before","self_attn_layer_norm.*","attn_norm.*",NONE)\
 X("before","final_layer_norm.*","ffn_norm.*",NONE)\
 X("behind","self_attn_layer_norm.*","attn_output_norm.*",NONE)\
@@ -8766,6 +8777,7 @@ X("*","heads","num_attention_heads|n_head|n_heads|num_heads")\
 X("starcoder","kv_heads","1-multi_query*$heads+multi_query|1")\
 X("persimmon","kv_heads","$heads")\
 X("mpt","kv_heads","attn_config.kv_n_heads|$heads")\
+X("dbrx","kv_heads","attn_config.kv_n_heads|1")\
 X(OXI_LLM_MLA,"kv_heads","1")\
 X("gemma2 gemma3 gemma4","kv_heads","num_key_value_heads|4")\
 X("starcoder2 glm glm4 ernie4_5 qwen3next qwen35moe","kv_heads","num_key_value_heads|2")\
@@ -8825,6 +8837,7 @@ X("gpt2 gptj starcoder","feed_forward_length",INT,"n_inner|$width*4")\
 X("bloom","feed_forward_length",INT,"$width*4")\
 X("falcon","feed_forward_length",INT,"ffn_hidden_size|$width*4")\
 X("mpt","feed_forward_length",INT,"#transformer.blocks.0.ffn.up_proj.weight|$width*4")\
+X("dbrx","feed_forward_length",INT,"ffn_config.ffn_hidden_size|3584")\
 X("llama4","feed_forward_length",INT,"intermediate_size_mlp")\
 X("gemma4","feed_forward_length",INT,"")\
 X("*","feed_forward_length",INT,"intermediate_size|n_inner|hidden_dim|ffn_dim")\
@@ -8838,6 +8851,7 @@ X("nemotron_h nemotron_h_moe","hidden_activation",TEXT,"mlp_hidden_act")\
 X("openai-gpt","hidden_activation",TEXT,"'gelu_new")\
 X("apertus","hidden_activation",TEXT,"")\
 X("mpt","hidden_activation",TEXT,"'gelu")\
+X("dbrx","hidden_activation",TEXT,"ffn_config.ffn_act_fn.name")\
 X("gpt-oss","hidden_activation",TEXT,"")\
 X("*","hidden_activation",TEXT,"hidden_activation|hidden_act|activation_function|activation")\
 X("mamba mamba2","attention.head_count",INT,"0")\
@@ -8929,7 +8943,7 @@ X("*","attention.value_length",INT,"$head")\
 X(OXI_LLM_MLA " minicpm3","attention.q_lora_rank",INT,"q_lora_rank")\
 X(OXI_LLM_MLA " minicpm3","attention.kv_lora_rank",INT,"kv_lora_rank")\
 X("modern-bert modern-bert-decoder","attention.layer_norm_epsilon",FLOAT,"norm_eps|layer_norm_eps|0.00001")\
-X("olmo","attention.layer_norm_epsilon",FLOAT,"0.00001")\
+X("olmo dbrx","attention.layer_norm_epsilon",FLOAT,"0.00001")\
 X("distilbert","attention.layer_norm_epsilon",FLOAT,"0.000000000001")\
 X("biogpt xglm","attention.layer_norm_epsilon",FLOAT,"0.00001")\
 X("nemotron","attention.layer_norm_epsilon",FLOAT,"norm_eps|layer_norm_eps|0.00001")\
@@ -8951,11 +8965,12 @@ X("*","attention.layer_norm_epsilon",FLOAT,"layer_norm_eps|layer_norm_epsilon|no
 X("bert bert-pre roformer modern-bert nomic-bert eurobert","attention.causal",BOOL,"0")\
 X("gemma3","attention.causal",BOOL,"1-use_bidirectional_attention|1")\
 X(OXI_LLM_MLA " minicpm3","attention.latent_norm_epsilon",FLOAT,"0.000001")\
-X("mpt","attention.clamp_kqv",FLOAT,"attn_config.clip_qkv")\
+X("mpt dbrx","attention.clamp_kqv",FLOAT,"attn_config.clip_qkv")\
 X("olmo olmoe","attention.clamp_kqv",FLOAT,"clip_qkv")\
 X("mpt","attention.max_alibi_bias",FLOAT,"attn_config.alibi*attn_config.alibi_bias_max|8")\
 X("falcon","attention.max_alibi_bias",FLOAT,"alibi*8")\
 X("bloom","attention.max_alibi_bias",FLOAT,"8")\
+X("roformer","attention.turned_values",BOOL,"rotary_value|0")\
 X("bamba aria aria_text","attention.scale",FLOAT,"")\
 X("hyperclovax","attention.scale",FLOAT,"attention_multiplier")\
 X("granite granitemoe granitehybrid","attention.scale",FLOAT,"attention_multiplier|1")\
@@ -8981,6 +8996,7 @@ X("aria aria_text","logit_scale",FLOAT,"1")\
 X("granite granitemoe granitehybrid hyperclovax","logit_scale",FLOAT,"logits_scaling")\
 X("command-r cohere2 cohere2moe","logit_scale",FLOAT,"logit_scale|0.0625")\
 X("biogpt xglm","embedding_scale",FLOAT,"~$width*scale_embedding|~$width")\
+X("big_bird","embedding_scale",FLOAT,"~$width*rescale_embeddings|0")\
 X("minicpm","embedding_scale",FLOAT,"scale_emb")\
 X("minicpm","residual_scale",FLOAT,"scale_depth/~$layers")\
 X("minicpm","logit_scale",FLOAT,"$width/dim_model_base")\
@@ -9008,6 +9024,7 @@ X("gpt-oss","rope.freq_base",FLOAT,"rope.rope_theta|150000")\
 X("llama4 bitnet","rope.freq_base",FLOAT,"rope.rope_theta|500000")\
 X("minimax-01 qwen2vl lfm2 lfm2moe","rope.freq_base",FLOAT,"rope.rope_theta|1000000")\
 X("qwen3vl qwen3vlmoe","rope.freq_base",FLOAT,"rope.rope_theta|500000")\
+X("dbrx","rope.freq_base",FLOAT,"attn_config.rope_theta|rope.rope_theta|10000")\
 X("*","rope.freq_base",FLOAT,"rope.rope_theta|rotary_emb_base|10000")\
 X("gemma3 gemma3n gemma4 mellum laguna modern-bert modern-bert-decoder","rope.scaling.factor_swa",FLOAT,\
 "?rope_parameters.sliding_attention.rope_type:linear*rope_parameters.sliding_attention.factor")\
@@ -9033,6 +9050,8 @@ X("aria aria_text","expert_count",INT,"moe_num_experts")\
 X("aria aria_text","expert_used_count",INT,"moe_topk")\
 X("aria aria_text","expert_feed_forward_length",INT,"intermediate_size")\
 X("aria aria_text","expert_shared_feed_forward_length",INT,"intermediate_size*moe_num_shared_experts")\
+X("dbrx","expert_count",INT,"ffn_config.moe_num_experts|4")\
+X("dbrx","expert_used_count",INT,"ffn_config.moe_top_k|1")\
 X("ernie4_5-moe","expert_count",INT,"moe_num_experts")\
 X("ernie4_5-moe hunyuan-moe","expert_used_count",INT,"moe_k|moe_topk|num_experts_per_tok")\
 X("minimax-m2 hunyuan-moe minimax-01 cohere2moe","expert_feed_forward_length",INT,"intermediate_size")\
@@ -9175,11 +9194,11 @@ X("mellum","\"rope_parameters\":{\"full_attention\":{\"rope_theta\":500000},""\"
 X("laguna","\"rope_parameters\":{\"full_attention\":{\"rope_theta\":500000,\"partial_rotary_factor\":0.5}," \
 "\"sliding_attention\":{\"rope_theta\":10000,\"partial_rotary_factor\":1}}")
 #define OXI_LLM_SOURCE_ONLY_LIST(X)\
+X("distilbert","is_decoder",NAN)\
 X("bert bert-pre roformer","is_decoder",0)\
 X("ernie","use_task_id",0)\
+X("dbrx","ffn_config.moe_normalize_expert_weights|^ffn_config.moe_normalize_expert_weights",1)\
 X("big_bird","?attention_type:original_full",1)\
-X("big_bird","rescale_embeddings",0)\
-X("roformer","rotary_value",0)\
 X("hyperclovax","use_post_norm",1)\
 X("bloom","apply_residual_connection_post_layernorm",0)\
 X("opt","_remove_final_layer_norm*do_layer_norm_before",0)\
@@ -9241,7 +9260,8 @@ OXI_LLM_TRANSFORM_SCALED,OXI_LLM_TRANSFORM_PROJECTED,OXI_LLM_TRANSFORM_PROJECTED
 OXI_LLM_TRANSFORM_POSITIONS,OXI_LLM_TRANSFORM_WITHOUT_TWO,OXI_LLM_TRANSFORM_FLAT,OXI_LLM_TRANSFORM_SQUEEZED,OXI_LLM_TRANSFORM_DECAYS,
 OXI_LLM_TRANSFORM_GATED_DECAYS,OXI_LLM_TRANSFORM_MIXER_SKIPS,OXI_LLM_TRANSFORM_MIXER_NORM,OXI_LLM_TRANSFORM_TERNARY,
 OXI_LLM_TRANSFORM_STACK,OXI_LLM_TRANSFORM_JOIN,OXI_LLM_TRANSFORM_JOIN_FIRST,OXI_LLM_TRANSFORM_JOIN_SECOND,OXI_LLM_TRANSFORM_JOIN_THIRD,
-OXI_LLM_TRANSFORM_JOIN_FOURTH,OXI_LLM_TRANSFORM_EACH_EXPERT,OXI_LLM_TRANSFORM_VALUES}oxi_llm_transform;
+OXI_LLM_TRANSFORM_JOIN_FOURTH,OXI_LLM_TRANSFORM_BY_EXPERT,OXI_LLM_TRANSFORM_TURNED_BY_EXPERT,OXI_LLM_TRANSFORM_EACH_EXPERT,
+OXI_LLM_TRANSFORM_VALUES}oxi_llm_transform;
 typedef struct oxi_llm_plan{const char*name;oxi_llm_transform transform;uint32_t number;uint32_t from;uint32_t module;uint32_t by;
 uint32_t first,count;const float*values;uint32_t columns;}oxi_llm_plan;typedef struct oxi_llm_folder{const oxi_llm_model_type*model;
 ox_file*weights;ox_file*modules[OXI_LLM_DENSE_MOST];oxi_llm_plan*plans;size_t plan_count,plan_room;uint32_t*pieces;size_t piece_room;
@@ -9291,7 +9311,10 @@ const uint32_t found=oxi_llm_config_member(json,object,path,(size_t)used);if(fou
 return 0;}
 static bool oxi_llm_config_is_null(const oxi_llm_config*c,const char*name,size_t length){char key[64];
 if(length>=sizeof key||c->config.count==0)return false;
-memcpy(key,name,length);key[length]=0;uint32_t at=c->inner?oxi_json_find(&c->config,c->inner,key):0;
+memcpy(key,name,length);key[length]=0;const char*dot=strrchr(key,'.');
+uint32_t at=c->inner?oxi_json_find(&c->config,c->inner,key):0;if(!at&&dot){
+const uint32_t object=oxi_llm_config_member(&c->config,0,key,(size_t)(dot-key));
+at=object?oxi_json_find(&c->config,object,dot+1):0;}
 if(!at)at=oxi_json_find(&c->config,0,key);
 return at&&c->config.nodes[at].type==OXI_JSON_NULL;}
 static uint32_t oxi_llm_config_either(const oxi_llm_config*c,const char*path,size_t length){
@@ -10163,9 +10186,17 @@ if(e->ndim!=3||e->shape[1]!=1)return "is no vector, matrix or kernel";
 e->shape[1]=e->shape[2];e->ndim=2;return NULL;}
 static const char*oxi_llm_shape_column(ox_file_entry*e){if(e->ndim==1)e->shape[e->ndim++]=1;
 return NULL;}
+static const char*oxi_llm_shape_by_expert(const oxi_llm_folder*folder,bool turned,ox_file_entry*e){
+if(e->ndim!=2||folder->experts<1||e->shape[0]%folder->experts)
+return "are no matrices of experts behind each other";
+const int64_t rows=e->shape[0]/folder->experts,columns=e->shape[1];e->ndim=3;e->shape[0]=folder->experts;e->shape[1]=turned?columns:rows;
+e->shape[2]=turned?rows:columns;return NULL;}
 static const char*oxi_llm_shape_each(const oxi_llm_folder*folder,ox_file_entry*e){
 if(e->ndim!=1||folder->experts<1)return "is no bias of experts";
 e->ndim=2;e->shape[1]=e->shape[0];e->shape[0]=folder->experts;return NULL;}
+static const char*oxi_llm_shape_groups(int64_t groups,ox_file_entry*e){if(groups<2)return NULL;
+if(e->ndim!=1||e->shape[0]%groups)return "does not divide into groups";
+e->ndim=2;e->shape[1]=e->shape[0]/groups;e->shape[0]=groups;return NULL;}
 static const char*oxi_llm_shape(const oxi_llm_folder*folder,const oxi_llm_plan*plan,ox_file_entry*e){
 const bool floats=oxi_info(e->dtype)->cls==OX_CLASS_FLOAT;if(e->ndim<1)return "has no dims";
 switch(plan->transform){case OXI_LLM_TRANSFORM_NORM:
@@ -10180,11 +10211,11 @@ e->ndim=2;e->shape[1]=e->shape[2];return NULL;case OXI_LLM_TRANSFORM_DECAYS:
 case OXI_LLM_TRANSFORM_GATED_DECAYS:
 e->dtype=OX_F32;
 return floats?oxi_llm_shape_column(e):"is not of floats";
-case OXI_LLM_TRANSFORM_MIXER_SKIPS:return folder->second?oxi_llm_shape_column(e):NULL;case OXI_LLM_TRANSFORM_MIXER_NORM:
-if(folder->mixer_groups<2)return NULL;
-if(e->ndim!=1||e->shape[0]%folder->mixer_groups)return "does not divide into groups";
-e->ndim=2;e->shape[1]=e->shape[0]/folder->mixer_groups;e->shape[0]=folder->mixer_groups;return NULL;
-case OXI_LLM_TRANSFORM_TERNARY:return floats?NULL:"is not of floats: packed weights are not read";
+case OXI_LLM_TRANSFORM_MIXER_SKIPS:return folder->second?oxi_llm_shape_column(e):NULL;
+case OXI_LLM_TRANSFORM_MIXER_NORM:return oxi_llm_shape_groups(folder->mixer_groups,e);
+case OXI_LLM_TRANSFORM_TERNARY:return floats?NULL:"is not of floats: packed weights are not read";case OXI_LLM_TRANSFORM_BY_EXPERT:
+case OXI_LLM_TRANSFORM_TURNED_BY_EXPERT:
+return oxi_llm_shape_by_expert(folder,plan->transform==OXI_LLM_TRANSFORM_TURNED_BY_EXPERT,e);
 case OXI_LLM_TRANSFORM_EACH_EXPERT:return oxi_llm_shape_each(folder,e);case OXI_LLM_TRANSFORM_FLAT:
 if(e->ndim!=2||e->shape[0]!=1)return "is not [1, n]";
 e->ndim=1;e->shape[0]=e->shape[1];return NULL;case OXI_LLM_TRANSFORM_LATENT_KEYS:
@@ -10332,6 +10363,8 @@ case OXI_LLM_TRANSFORM_LATENT_KEYS:return oxi_llm_latent_rows(folder,t,true);
 case OXI_LLM_TRANSFORM_LATENT_VALUES:return oxi_llm_latent_rows(folder,t,false);case OXI_LLM_TRANSFORM_POSITIONS:
 return trait==OXI_LLM_TRAIT_OFFSET?ox_slice(t,0,folder->offset,OX_END,1):t;
 case OXI_LLM_TRANSFORM_WITHOUT_TWO:return ox_slice(t,0,2,OX_END,1);
+case OXI_LLM_TRANSFORM_BY_EXPERT:return ox_unflatten(t,0,OX_SHAPE(folder->experts,-1));case OXI_LLM_TRANSFORM_TURNED_BY_EXPERT:
+return ox_transpose(ox_unflatten(t,0,OX_SHAPE(folder->experts,-1)),1,2);
 case OXI_LLM_TRANSFORM_EACH_EXPERT:return ox_expand(t,OX_SHAPE(folder->experts,t->shape[0]));
 case OXI_LLM_TRANSFORM_FLAT:return ox_flatten(t,0,-1);case OXI_LLM_TRANSFORM_SQUEEZED:return ox_squeeze(t,1);
 case OXI_LLM_TRANSFORM_DECAYS:
@@ -10586,7 +10619,10 @@ OXI_LLM_SOURCE_ONLY_LIST(OXI_X)
 #undef OXI_X
 };
 double value=0;
-ox_status status=OX_OK;for(size_t i=0;i<sizeof rows/sizeof*rows;i++){if(!oxi_llm_row_holds(c,rows[i].who))continue;
+ox_status status=OX_OK;for(size_t i=0;i<sizeof rows/sizeof*rows;i++){bool first=oxi_llm_row_holds(c,rows[i].who);
+for(size_t before=0;before<i&&first;before++)
+first=strcmp(rows[before].expression,rows[i].expression)!=0||!oxi_llm_row_holds(c,rows[before].who);
+if(!first||isnan(rows[i].only))continue;
 if(oxi_llm_config_number(c,rows[i].expression,&value,&status)&&value!=rows[i].only)
 return oxi_llm_refuse_option(c,rows[i].expression,value,rows[i].only);
 if(status!=OX_OK)return status;}
@@ -10626,7 +10662,8 @@ if(status==OX_OK)status=oxi_llm_config_int(c,"$layers",1,1<<16,-1,&f->layers);
 if(status==OX_OK)status=oxi_llm_config_int(c,"num_decoder_layers",1,1<<16,1,&decoder);
 if(status==OX_OK)status=oxi_llm_config_int(c,"num_nextn_predict_layers",0,MOST,0,&f->beyond);
 if(status==OX_OK)status=oxi_llm_config_int(c,"$kv_heads",1,MOST,f->heads,&groups);
-if(status==OX_OK)status=oxi_llm_config_int(c,"num_local_experts|8",0,1<<16,0,&f->experts);
+if(status==OX_OK)
+status=oxi_llm_config_int(c,"num_local_experts|ffn_config.moe_num_experts|8",0,1<<16,0,&f->experts);
 if(status==OX_OK)status=oxi_llm_config_int(c,"qk_nope_head_dim",1,MOST,1,&f->nope_size);
 if(status==OX_OK)status=oxi_llm_config_int(c,"v_head_dim",1,MOST,1,&f->value_size);
 if(status==OX_OK&&oxi_llm_row_holds(c,"deepseek_v3 glm4_moe_lite youtu mistral4")){
@@ -11179,7 +11216,7 @@ OXI_ROWS_OF_LLM_MODEL_PARTS
 #undef OXI_LLM_LAYER_PART
 OXI_LLM_LAYER_ROLES}oxi_llm_layer_role;
 typedef struct oxi_llm_part{ox_tensor*weight,*bias;double scale;
-ox_tensor*scales;}oxi_llm_part;typedef struct oxi_llm_rope{double base,scale,magnitude;
+ox_tensor*scales;ox_tensor*rest;}oxi_llm_part;typedef struct oxi_llm_rope{double base,scale,magnitude;
 double long_magnitude;
 double growth;
 double stretch;
@@ -11211,7 +11248,8 @@ int64_t value_experts,value_experts_used;double temperature;
 int64_t temperature_length;int64_t chunk;int64_t norm_groups;bool late_bare;double alibi_scale;
 double jitter;
 double value_scale;
-bool scale_falls;int64_t stack,low_passes;int64_t hyper;int64_t hyper_rank;int64_t hyper_rounds;double hyper_epsilon,hyper_magnitude;
+bool turned_values;bool scale_falls;int64_t stack,low_passes;int64_t hyper;int64_t hyper_rank;int64_t hyper_rounds;
+double hyper_epsilon,hyper_magnitude;
 int64_t alternate;int64_t bank;double gate_cap,up_cap;
 int64_t halved;int64_t buckets,farthest;bool windows;
 ox_llm_pooling pooling;const oxi_llm_activation*dense[OXI_LLM_DENSE_MOST];bool dense_added[OXI_LLM_DENSE_MOST];bool causal;
@@ -11748,7 +11786,7 @@ int64_t turned=oxi_llm_is_turned(model,i);if(listed){const ox_status status=
 oxi_llm_read_int(model,file,"attention.rope_pattern",i,0,0,&turned);
 if(status)return status;}
 l->rope=rope->size>0&&turned?rope:NULL;}
-if(model->numbers.attention_scale==0&&oxi_llm_has_trait(model,OXI_LLM_TRAIT(TURNED_SCALE)))
+const bool turned=oxi_llm_has_trait(model,OXI_LLM_TRAIT(TURNED_SCALE))&&model->rope.size>0;if(model->numbers.attention_scale==0&&turned)
 model->numbers.attention_scale=1/sqrt((double)model->rope.size);
 return OX_OK;}
 static const oxi_llm_layer*oxi_llm_first_attending(const ox_llm*model){for(int64_t i=0;i<model->config.layers;i++)
@@ -11757,7 +11795,7 @@ return&model->layers[0];}
 static ox_status oxi_llm_read_rope(ox_llm*model,const ox_file*file){oxi_llm_rope*rope=&model->rope,*window=&model->window_rope;
 const int64_t head=oxi_llm_first_attending(model)->key_size;if(model->numbers.rope==OXI_LLM_ROPE_NONE)return OX_OK;
 ox_status status=oxi_llm_read_float(model,file,"rope.freq_base",-1,1e-6,10000,&rope->base);if(!status&&!model->numbers.latent)
-status=oxi_llm_read_int(model,file,"rope.dimension_count",-1,1,head,&rope->size);
+status=oxi_llm_read_int(model,file,"rope.dimension_count",-1,0,head,&rope->size);
 const double plain=rope->base;
 if(!status)
 status=oxi_llm_read_float(model,file,"attention.compress_rope_freq_base",-1,1e-6,plain,&rope->base);
@@ -11908,9 +11946,10 @@ return oxi_fail(OX_ERR_FORMAT,"llm: distances up to %lld in %lld buckets",(long 
 return status;}
 static ox_status oxi_llm_read_scale(ox_llm*model,const ox_file*file){oxi_llm_numbers*n=&model->numbers;
 double scale=oxi_llm_has_trait(model,OXI_LLM_TRAIT(SCORES_BARE))?1:0;
-int64_t heads=1,size=0,falls=0;ox_status status=oxi_llm_read_int(model,file,"attention.head_count",0,1,1,&heads);
+int64_t heads=1,size=0,falls=0,values=0;ox_status status=oxi_llm_read_int(model,file,"attention.head_count",0,1,1,&heads);
 if(!status)status=oxi_llm_read_int(model,file,"attention.scale_by_layer",-1,0,0,&falls);
-n->scale_falls=falls!=0;if(!status&&oxi_llm_has_trait(model,OXI_LLM_TRAIT(KEY_SCALE)))
+n->scale_falls=falls!=0;if(!status)status=oxi_llm_read_int(model,file,"attention.turned_values",-1,0,0,&values);
+n->turned_values=values!=0;if(!status&&oxi_llm_has_trait(model,OXI_LLM_TRAIT(KEY_SCALE)))
 status=oxi_llm_read_int(model,file,"attention.key_length",-1,1,model->config.width/heads,&size);
 if(size>0)scale=1/(double)size;
 if(n->latent)scale=1/sqrt((double)n->latent_key);
@@ -12148,7 +12187,7 @@ if(!status&&!same){ox_device*device=out->weight?oxi_working_device(ox_device_of(
 out->scales=ox_retain(ox_to(oxi_copied(numbers,OX_SHAPE(count,1),OX_F32),device));if(!out->scales)status=oxi_llm_error();}
 oxi_free(numbers,numbers?(size_t)count*sizeof*numbers:0);ox_scope_end(&scope);return status;}
 static void oxi_llm_free_part(oxi_llm_part*part){ox_release(part->weight);ox_release(part->bias);ox_release(part->scales);
-part->weight=part->bias=part->scales=NULL;}
+ox_release(part->rest);part->weight=part->bias=part->scales=part->rest=NULL;}
 static ox_status oxi_llm_load_part(ox_llm*model,const oxi_llm_layer*l,ox_file*file,const char*stem,
 const oxi_llm_part_row*row,oxi_llm_part*out){char name[96];
 const bool matrix=row->rows!=OXI_LLM_SIZE_NONE;oxi_llm_part_row bias=*row;if(matrix)bias.columns=row->rows;
@@ -12737,7 +12776,7 @@ if(!embedding)return oxi_fail(OX_ERR_NOT_FOUND,"llm: tensor %s.weight is missing
 model->config.vocabulary=embedding->shape[0];}}
 if(status)return status;
 if(!model->part[OXI_LLM_OUTPUT_NORM].weight&&oxi_llm_has_trait(model,OXI_LLM_TRAIT(LATE_EMBEDDING_NORM))){
-const oxi_llm_part none={NULL,NULL,1,NULL};model->part[OXI_LLM_OUTPUT_NORM]=model->part[OXI_LLM_EMBEDDING_NORM];
+const oxi_llm_part none={NULL,NULL,1,NULL,NULL};model->part[OXI_LLM_OUTPUT_NORM]=model->part[OXI_LLM_EMBEDDING_NORM];
 model->part[OXI_LLM_EMBEDDING_NORM]=none;}
 if(model->numbers.stack>0&&!model->part[OXI_LLM_LOW_START].weight)
 return oxi_fail(OX_ERR_NOT_FOUND,"llm: tensor hrm.z_l_init is missing");
@@ -12758,9 +12797,20 @@ if(!status)oxi_llm_choose_router(model);
 if(!status)oxi_llm_begin_with_scale(model);
 if(!status)status=oxi_llm_number_heads(model);
 return status?status:oxi_llm_make_slopes(model);}
-static ox_status oxi_llm_prepack(const ox_llm*model,const ox_file*file){ox_tensor*output=model->part[OXI_LLM_OUTPUT].weight;
+static ox_status oxi_llm_part_rows(const ox_llm*model,oxi_llm_part*part){ox_tensor*weight=part->weight;
+const int64_t rows=weight?weight->shape[0]:0,more=rows%OXI_REPACKED_ROWS;
+if(rows<=more||more==0||weight->ndim!=2||!oxi_is_block(weight->dtype))return OX_OK;
+if(model->device!=ox_cpu()||part->scale!=1)return OX_OK;
+ox_scope scope=ox_scope_begin();ox_tensor*first=ox_narrow(weight,0,0,rows-more),*rest=ox_clone(ox_narrow(weight,0,rows-more,more));
+if(first&&rest){part->weight=ox_retain(first);
+part->rest=ox_retain(rest);ox_release(weight);}
+ox_scope_end(&scope);return part->rest?OX_OK:oxi_llm_error();}
+static ox_status oxi_llm_prepack(ox_llm*model,const ox_file*file){oxi_llm_part*output=&model->part[OXI_LLM_OUTPUT];
 ox_status status=OX_OK;if(!file->copies)return OX_OK;
-if(oxi_is_block(output->dtype))status=ox_prepack(output);
+if(output->weight!=model->part[OXI_LLM_EMBEDDING].weight)status=oxi_llm_part_rows(model,output);
+for(int64_t i=0;i<model->config.layers&&!status;i++)
+status=oxi_llm_part_rows(model,&model->layers[i].part[OXI_LLM_MIXER_IN]);
+if(!status&&oxi_is_block(output->weight->dtype))status=ox_prepack(output->weight);
 for(int64_t i=0;i<model->config.layers;i++)
 for(int role=0;role<OXI_LLM_LAYER_ROLES&&!status;role++){ox_tensor*t=model->layers[i].part[role].weight;
 if(t&&oxi_is_block(t->dtype))status=ox_prepack(t);}
@@ -13066,7 +13116,15 @@ oxi_llm_wanted w=oxi_llm_want(part,x);w.base=base;w.activation=activation;return
 static oxi_llm_wanted oxi_llm_want_experts(const oxi_llm_part*part,ox_tensor*x,ox_tensor*experts){oxi_llm_wanted w=oxi_llm_want(part,x);
 w.experts=experts;return w;}
 static ox_tensor*oxi_llm_product_of(oxi_llm_wanted w){return oxi_llm_products(&w,1)?w.out:NULL;}
-static ox_tensor*oxi_llm_product(const oxi_llm_part*part,ox_tensor*x){return oxi_llm_product_of(oxi_llm_want(part,x));}
+static ox_tensor*oxi_llm_product_parted(const oxi_llm_part*part,ox_tensor*x){if(!x)return NULL;
+const int64_t rows=part->weight->shape[0],more=part->rest->shape[0],shape[2]={x->shape[0],rows+more};
+ox_tensor*bias=part->bias,*out=oxi_tensor_new(ox_cpu(),OX_F32,2,shape),*in[2][3];oxi_call calls[2];for(int i=0;i<2&&out;i++){
+const int64_t first=i?rows:0,count=i?more:rows;ox_tensor*to=ox_narrow(out,1,first,count);in[i][0]=x;in[i][1]=i?part->rest:part->weight;
+in[i][2]=bias?ox_narrow(bias,0,first,count):NULL;if(!to||(bias&&!in[i][2]))return NULL;
+calls[i]=oxi_call_of(OXI_OP_linear,in[i],3,to);}
+return out&&oxi_apply_together(calls,2)==OX_OK?out:NULL;}
+static ox_tensor*oxi_llm_product(const oxi_llm_part*part,ox_tensor*x){if(part->rest)return oxi_llm_product_parted(part,x);
+return oxi_llm_product_of(oxi_llm_want(part,x));}
 static ox_tensor*oxi_llm_normalize_with(const ox_llm*model,const oxi_llm_part*part,ox_tensor*x,double epsilon){
 ox_tensor*weight=part?part->weight:NULL,*bias=part?part->bias:NULL;
 const bool rows=weight&&weight->ndim>1,rms=model->numbers.norm==OXI_LLM_NORM_RMS;ox_tensor*w=rows?NULL:weight,*b=rows?NULL:bias;
@@ -13195,11 +13253,14 @@ return n->routed_scale>0&&n->routed_scale!=1?ox_mul_number(w,n->routed_scale):w;
 static ox_tensor*oxi_llm_weigh(const oxi_llm_numbers*n,ox_tensor*scores,ox_tensor*chosen){
 return oxi_llm_weigh_chosen(n,ox_gather(scores,1,chosen));}
 static ox_tensor*oxi_llm_weigh_sparse(const oxi_llm_numbers*n,ox_tensor*scores,ox_tensor*chosen){if(!scores||!chosen)return NULL;
-ox_tensor*sizes=ox_abs(scores),*left=ox_clone(scores),*list[OXI_LLM_SPARSE_MOST];for(int64_t i=0;i<n->experts_used;i++){
-ox_tensor*index=ox_narrow(chosen,1,i,1),*best=ox_gather(scores,1,index);ox_tensor*far=ox_div(ox_sub(best,scores),ox_maximum(sizes,best));
-ox_tensor*near=ox_where(ox_gt(far,ox_number(2*n->jitter)),ox_number(-INFINITY),left);list[i]=ox_gather(ox_softmax(near,-1),1,index);
-left=ox_scatter(left,1,index,ox_full_like(best,-INFINITY));if(!list[i]||!left)return NULL;}
-return ox_cat(list,(int)n->experts_used,1);}
+const int64_t used=n->experts_used;ox_tensor*best=ox_unsqueeze(ox_gather(scores,1,chosen),2);
+ox_tensor*none=ox_full_like(ox_narrow(scores,1,0,1),-INFINITY),*list[OXI_LLM_SPARSE_MOST];
+ox_tensor*most=ox_maximum(ox_unsqueeze(ox_abs(scores),1),best);ox_tensor*far=ox_sub(best,ox_unsqueeze(scores,1));list[0]=scores;
+for(int64_t i=1;i<used;i++)
+if(!(list[i]=ox_scatter(list[i-1],1,ox_narrow(chosen,1,i-1,1),none)))return NULL;
+ox_tensor*is_far=ox_gt(ox_div_(far,most),ox_number(2*n->jitter));
+ox_tensor*left=ox_unflatten(ox_cat(list,(int)used,1),1,OX_SHAPE(used,n->experts));
+ox_tensor*near=ox_where(is_far,ox_number(-INFINITY),left);return ox_squeeze(ox_gather(ox_softmax(near,-1),2,ox_unsqueeze(chosen,2)),2);}
 static ox_tensor*oxi_llm_route(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*x,ox_tensor**scores,ox_tensor**best){
 const oxi_llm_numbers*n=&model->numbers;*scores=oxi_llm_router_scores(n,oxi_llm_product(&l->part[OXI_LLM_ROUTER],x));
 const oxi_llm_part*own=&l->part[OXI_LLM_ROUTER_CHOICE];
@@ -13294,7 +13355,8 @@ if(norm->weight)return oxi_llm_has_trait(model,OXI_LLM_TRAIT(LATE_NORMS));
 return model->numbers.late_bare&&l->rope;}
 static ox_tensor*oxi_llm_normalize_early(const oxi_llm_batch*batch,const oxi_llm_layer*l,const oxi_llm_part*norm,ox_tensor*x,bool whole){
 const ox_llm*model=batch->context->model;if(!x||!norm->weight||oxi_llm_has_late_norms(model,l,norm))return x;
-const bool row=norm->weight->ndim==1&&ox_numel(norm->weight)!=x->shape[2];return row==whole?oxi_llm_normalize_heads(model,norm,x):x;}
+const bool row=x->shape[0]>1&&norm->weight->ndim==1&&ox_numel(norm->weight)!=x->shape[2];
+return row==whole?oxi_llm_normalize_heads(model,norm,x):x;}
 static ox_tensor*oxi_llm_place_heads(const oxi_llm_batch*batch,const oxi_llm_layer*l,const oxi_llm_part*norm,ox_tensor*x){
 const ox_llm*model=batch->context->model;const bool late=oxi_llm_has_late_norms(model,l,norm),
 clamped=oxi_llm_has_trait(model,OXI_LLM_TRAIT(CLAMP_NORMED));
@@ -13591,7 +13653,7 @@ ox_tensor*out=ox_add_scaled_(halves[0],halves[1],-l->difference);
 return ox_mul_number_(oxi_llm_normalize(batch->context->model,NULL,out),l->difference_scale);}
 static ox_tensor*oxi_llm_attend_by_experts(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){
 const ox_llm_context*context=batch->context;const oxi_llm_layer*l=&context->model->layers[index];
-const oxi_llm_part*p=l->part,none={NULL,NULL,1,NULL};const int64_t used=l->heads/l->kv_heads,values=l->kv_heads*l->value_size;
+const oxi_llm_part*p=l->part,none={NULL,NULL,1,NULL,NULL};const int64_t used=l->heads/l->kv_heads,values=l->kv_heads*l->value_size;
 const ox_pair top=ox_topk(oxi_llm_product(&p[OXI_LLM_QUERY_ROUTER],x),used,1,true);ox_tensor*weights=ox_softmax(top.values,-1);
 if(!top.indices)return NULL;
 ox_tensor*q=oxi_llm_product_of(oxi_llm_want_experts(&p[OXI_LLM_QUERY_EXPERTS],x,top.indices));
@@ -13628,9 +13690,10 @@ if(own&&oxi_llm_has_trait(model,OXI_LLM_TRAIT(VALUE_NORMED)))v=oxi_llm_normalize
 q=oxi_llm_normalize_early(batch,l,&p[OXI_LLM_QUERY_NORM],q,true);k=oxi_llm_normalize_early(batch,l,&p[OXI_LLM_KEY_NORM],k,true);
 q=oxi_llm_place_heads(batch,l,&p[OXI_LLM_QUERY_NORM],q);if(!own)
 return oxi_llm_attend(batch,l,q,oxi_llm_seen(batch,l,context->keys[l->keys_of]),oxi_llm_seen(batch,l,context->values[l->keys_of]));
-k=oxi_llm_place_heads(batch,l,&p[OXI_LLM_KEY_NORM],k);k=oxi_llm_remember(batch,l,context->keys[index],k);
-v=oxi_llm_remember(batch,l,context->values[index],ox_transpose(v,0,1));
-return p[OXI_LLM_DIFFERENCE].weight?oxi_llm_attend_difference(batch,l,q,k,v):oxi_llm_attend(batch,l,q,k,v);}
+k=oxi_llm_place_heads(batch,l,&p[OXI_LLM_KEY_NORM],k);k=oxi_llm_remember(batch,l,context->keys[index],k);v=ox_transpose(v,0,1);
+if(model->numbers.turned_values)v=oxi_llm_turn(batch,l->rope,v);
+v=oxi_llm_remember(batch,l,context->values[index],v);return p[OXI_LLM_DIFFERENCE].weight?oxi_llm_attend_difference(batch,l,q,k,v)
+:oxi_llm_attend(batch,l,q,k,v);}
 static ox_tensor*oxi_llm_latent_queries(const oxi_llm_batch*batch,const oxi_llm_layer*l,ox_tensor*q,int64_t plain,ox_tensor*to_latent){
 const ox_llm*model=batch->context->model;const int64_t turned=model->rope.size,latent=model->numbers.latent,
 shape[3]={l->heads,batch->count,latent+turned};

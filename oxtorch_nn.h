@@ -75,7 +75,7 @@
 #ifndef OX_TORCH_NN_FILE
 #define OX_TORCH_NN_FILE "oxtorch_nn.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0x432d63bf
+#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0xb19dced0
 
 #ifndef OX_TORCH_NN_H
 #define OX_TORCH_NN_H
@@ -1508,7 +1508,9 @@ const char*at=oxi_numbers_at(t,first);if(t->dtype==OX_F32)return(const float*)(c
 k->load[t->dtype][OXI_LANE_F32](n,at,1,room);return room;}
 OXI_SMALL const float*oxi_back_read(const oxi_rows_back*r,int operand,int64_t i,float*room){
 if(r->in[operand])return r->in[operand]+i*r->n;
-return oxi_floats_of(r->k,r->call->in[operand],i*r->n,r->n,room);}
+const ox_tensor*t=r->call->in[operand];const char*next=oxi_numbers_at(t,(i+1)*r->n);
+const float*row=oxi_floats_of(r->k,t,i*r->n,r->n,room);for(int64_t at=0;at<2*r->n;at+=OXI_LINE)OXI_PREFETCH_FAR(next+at);
+return row;}
 typedef struct oxi_norm_lines{float line[4][OXI_LINE/sizeof(float)];float*to[4];int at;}oxi_norm_lines;
 static OXI_NOINLINE void oxi_norm_moments(const oxi_rows_back*r,const oxi_norm_row*row,double*mean,double*squares){double a=0,b=0;
 oxi_partial p=oxi_partial_of(&a,&b);(row->centered?oxi_moments_row:oxi_squares_row)(r->k,&p,r->n,row->x,0);*mean=row->centered?a:0;
@@ -8547,7 +8549,7 @@ for(int i=0;i<count&&status==OX_OK;i++){ox_tensor*g=ox_gradient(parameters[i]);
 if(g&&!ox_clamp_(oxi_real_numbers(g),-most,most))status=ox_error();}
 (void)oxi_work_end(&work,NULL);(void)ox_set_grad_enabled(enabled);return status;}
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0x432d63bf
+#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0xb19dced0
 #error "OX_TORCH_NN_FILE names another version of oxtorch_nn.h"
 #elif OXI_SECTION == 1 /* >>autograd/back/kernels.inc */
 #define OXI_WRITE(n,out,streams,OF)OXI_WRITE_AHEAD(n,out,streams,OF,OXI_NOTHING_AHEAD)
