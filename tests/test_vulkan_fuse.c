@@ -884,6 +884,45 @@ static void check_chained(ox_device *gpu) {
     }
 }
 
+/* ---- rows whose numbers hardly differ ------------------------------------------------------------------ */
+
+/* A layer_norm of numbers about `mean`, with deviation 1, that products take along: by a reference in
+ * doubles, exact numbers of f32 going in. */
+static void check_about(ox_device *gpu, ox_dtype weights, int64_t rows, int64_t k, double mean) {
+    OX_SCOPE {
+        ox_manual_seed(5);
+        ox_tensor *x = ox_add_number(ox_randn(OX_SHAPE(rows, k), OX_F32), mean), *on_gpu = ox_to(x, gpu);
+        ox_tensor *w = ox_to(ox_cast(ox_randn(OX_SHAPE(32, k), OX_F32), weights), gpu);
+        ox_tensor *normal = ox_layer_norm(on_gpu, 1, NULL, NULL, 1e-5);
+        for (int i = 0; i < 2; i++) (void)ox_linear(normal, w, NULL);
+        const float *got = ox_data(ox_to(normal, ox_cpu())), *from = ox_data(x);
+        double worst = 0;
+        for (int64_t row = 0; got && row < rows; row++) {
+            double sum = 0, squares = 0;
+            for (int64_t i = 0; i < k; i++) sum += from[row * k + i];
+            sum /= (double)k;
+            for (int64_t i = 0; i < k; i++)
+                squares += (from[row * k + i] - sum) * (from[row * k + i] - sum) / (double)k;
+            for (int64_t i = 0; i < k; i++)
+                worst = check_worst(worst, fabs(got[row * k + i] -
+                                                (from[row * k + i] - sum) / sqrt(squares + 1e-5)));
+        }
+        CHECK_MSG(got && worst < 1e-5, "%s, %lld rows of %lld about %g: %g", ox_dtype_name(weights),
+                  (long long)rows, (long long)k, mean, worst);
+    }
+}
+
+static void check_all_about(ox_device *gpu) {
+    static const ox_dtype types[] = {OX_F32, OX_F16, OX_Q4_K};
+    static const int64_t lengths[] = {256, 2304, 8448};
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+        for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++)
+            for (int64_t rows = 1; rows < 4; rows++) {
+                check_about(gpu, types[t], rows, lengths[k], 1e4);
+                check_about(gpu, types[t], rows, lengths[k], -3e5);
+            }
+}
+
 int main(void) {
     static const ox_dtype types[] = {OX_F32, OX_F16, OX_Q8_0, OX_Q4_0, OX_MXFP4, OX_Q4_K, OX_Q5_K, OX_Q6_K};
     ox_device *gpu = ox_vulkan(0);
@@ -915,6 +954,7 @@ int main(void) {
         for (size_t k = 0; k < sizeof others / sizeof *others; k++) check(&others[k], &table[i]);
     }
     check_all_rounded(gpu);
+    check_all_about(gpu);
     check_chained(gpu);
     check_many_weights(gpu);
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());

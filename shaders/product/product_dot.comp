@@ -120,7 +120,7 @@ void share_columns(inout uint first, inout uint step, inout uint columns) {
     step = TAKES;
 }
 // A row; the sum of the squares of `factor` times its numbers before the weights (PLAIN_FACTOR).
-float take_fours(const uint row, const uint from, const float mean, const float factor) {
+float take_fours(const uint row, const uint from, const vec2 mean, const float factor) {
     float sum = 0;
     for (uint first = gl_LocalInvocationID.x; first - gl_LocalInvocationID.x < FOURS;
          first += AT_ONCE * gl_WorkGroupSize.x) {
@@ -148,7 +148,8 @@ float take_fours(const uint row, const uint from, const float mean, const float 
     return sum;
 }
 void take_quants(const uint at) {
-    float mean, factor;
+    vec2 mean;
+    float factor;
     if (TAKEN) {
         take_left(at);
         return;
@@ -156,7 +157,7 @@ void take_quants(const uint at) {
     for (uint row = 0; row < ROWS; row++) {
         uint from = at + row * P_row.y;
         float last = 1;
-        mean = 0;
+        mean = vec2(0);
         factor = 1;
         if (ROWS > 1) hold_row(row, from);
         take_other(row, from);

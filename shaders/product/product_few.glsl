@@ -134,21 +134,32 @@ vec4 plain_of(const source s) {
     }
     return x;
 }
-// What a pass over a row adds up: its numbers, or the squares of their distances from `shift` times `size`,
+// The mean of a layer_norm's row in two parts: the row's first number and how far from it the mean is. One
+// number would be off by more than it should where rows hardly vary beside their mean. (0, 0) of other norms.
+vec2 at_first(const uint row, const uint from) {
+    float x = plain_of(source_at(row, from, 0)).x;
+    return vec2(abs(x) < 1e38 ? x : 0, 0); /* distances from larger ones might leave the range of f32 */
+}
+vec4 about(const source s, const vec2 mean) {
+    precise vec4 x = plain_of(s);
+    if (KIND == NORM_LAYER) x = (x - mean.x) - mean.y;
+    return x;
+}
+// What a pass over a row adds up: distances from `mean`, or their squares after they are taken times `size`,
 // of itself or of the other row.
 const uint SUM_NUMBERS = 0, SUM_SQUARES = 1, SUM_OTHER = 2;
-float part_of_sum(const uint what, const source s, const float shift, const float size) {
-    vec4 x = what == SUM_OTHER ? s.other : plain_of(s);
+float part_of_sum(const uint what, const source s, const vec2 mean, const float size) {
+    vec4 x = what == SUM_OTHER ? s.other : about(s, mean);
     if (what == SUM_NUMBERS) return dot(x, vec4(1));
-    x = size * (x - shift);
+    x *= size;
     return dot(x, x);
 }
-float sum_of_row(const uint what, const uint row, const uint from, const float shift, const float size) {
+float sum_of_row(const uint what, const uint row, const uint from, const vec2 mean, const float size) {
     float sum = 0;
     [[unroll]] for (uint i = 0; i < HELD; i++)
-        if (four_in_round(i) < FOURS) sum += part_of_sum(what, held[i], shift, size);
+        if (four_in_round(i) < FOURS) sum += part_of_sum(what, held[i], mean, size);
     for (uint four = four_in_round(HELD); four < FOURS; four += gl_WorkGroupSize.x)
-        sum += part_of_sum(what, source_at(row, from, 4 * four), shift, size);
+        sum += part_of_sum(what, source_at(row, from, 4 * four), mean, size);
     return sum;
 }
 // Whether squares of numbers of size 1 leave the range of f32: then they are taken again, of another size.
@@ -163,33 +174,36 @@ float factor_of(const float squares, const float size, const uint epsilon) {
     precise float all = squares + uintBitsToFloat(epsilon) * size * size;
     return 1 / sqrt(all);
 }
-// What a row's distances from `shift` are multiplied by, or the other row: a loop, for code that is there
+// What a row's distances from `mean` are multiplied by, or the other row: a loop, for code that is there
 // once is fetched once.
-float norm_factor(const uint what, const uint row, const uint from, const float shift) {
+float norm_factor(const uint what, const uint row, const uint from, const vec2 mean) {
     float size = 1, squares;
     [[dont_unroll]] for (uint attempt = 0; attempt < 2; attempt++) {
-        squares = sum_of_all(sum_of_row(what, row, from, shift, size)) / float(P_k);
+        squares = sum_of_all(sum_of_row(what, row, from, mean, size)) / float(P_k);
         if (!leaves_range(squares, size)) break;
     }
     return size * factor_of(squares, size, what == SUM_OTHER ? P_other_epsilon : P_epsilon);
 }
 // Before anything else of a row is asked for.
 void take_other(const uint row, const uint from) {
-    if (NORMS_OTHER) other_factor = norm_factor(SUM_OTHER, row, from, 0);
+    if (NORMS_OTHER) other_factor = norm_factor(SUM_OTHER, row, from, vec2(0));
 }
-float mean_of(const uint row, const uint from) {
-    return sum_of_all(sum_of_row(SUM_NUMBERS, row, from, 0, 1)) / float(P_k);
+vec2 mean_of(const uint row, const uint from) {
+    vec2 mean = at_first(row, from);
+    mean.y = sum_of_all(sum_of_row(SUM_NUMBERS, row, from, mean, 1)) / float(P_k);
+    return mean;
 }
 // Mean and factor of a layer_norm's row that is held, with one barrier: subgroups take squares of distances
 // from means of their own. What each has lies where the row before the last one had it.
 const bool MOMENTS = KIND == NORM_LAYER && HELD > 0 && LANES > 1 && SUBGROUPS <= LANES;
 shared vec3 moments[MOMENTS ? 2 * SUBGROUPS : 1]; // the sum, the squares, how many numbers
-void take_moments(const uint row, const uint from, out float mean, out float factor) {
+void take_moments(const uint row, const uint from, out vec2 mean, out float factor) {
+    const vec2 first = at_first(row, from);
     uint lane = gl_LocalInvocationID.x % LANES, at = row % 2 * SUBGROUPS;
     float sum = 0, squares = 0, count = 0, size = 1;
     [[unroll]] for (uint i = 0; i < HELD; i++)
         if (four_in_round(i) < FOURS) {
-            sum += dot(plain_of(held[i]), vec4(1));
+            sum += dot(about(held[i], first), vec4(1));
             count += 4;
         }
     sum = subgroupAdd(sum);
@@ -197,24 +211,23 @@ void take_moments(const uint row, const uint from, out float mean, out float fac
     const float own = count > 0 ? sum / count : 0;
     [[unroll]] for (uint i = 0; i < HELD; i++)
         if (four_in_round(i) < FOURS) {
-            vec4 x = plain_of(held[i]) - own;
+            vec4 x = about(held[i], first) - own;
             squares += dot(x, x);
         }
     squares = subgroupAdd(squares);
     if (lane == 0) moments[at + gl_LocalInvocationID.x / LANES] = vec3(sum, squares, count);
     barrier();
     vec3 part = lane < SUBGROUPS ? moments[at + lane] : vec3(0);
-    mean = subgroupAdd(part.x) / float(P_k);
-    const float off = part.z > 0 ? part.x / part.z - mean : 0;
+    mean = vec2(first.x, subgroupAdd(part.x) / float(P_k));
+    const float off = part.z > 0 ? part.x / part.z - mean.y : 0;
     squares = subgroupAdd(part.y + part.z * off * off) / float(P_k);
     factor = factor_of(squares, 1, P_epsilon);
     if (leaves_range(squares, size)) factor = norm_factor(SUM_SQUARES, row, from, mean);
 }
 // Four numbers of a row of a.
-vec4 normalized(const source s, const float mean, const float factor) {
-    precise vec4 r = plain_of(s);
+vec4 normalized(const source s, const vec2 mean, const float factor) {
+    precise vec4 r = about(s, mean);
     if (KIND == 0) return r;
-    if (KIND == NORM_LAYER) r = r - mean;
     r = r * factor;
     if (WEIGHTED) r = r * s.weight;
     if (BIASED) r = r + s.bias;
@@ -230,11 +243,11 @@ void write_four(const uint row, const uint four, const vec4 x) {
 }
 // Each workgroup writes a share of each row: of one that is held here, for only their stores are left; of
 // others behind the products, where nobody waits for them.
-vec3 made_with[WRITTEN && HELD == 0 ? ROWS : 1];
-void row_is_made(const uint row, const float mean, const float factor) {
+vec4 made_with[WRITTEN && HELD == 0 ? ROWS : 1];
+void row_is_made(const uint row, const vec2 mean, const float factor) {
     if (!WRITTEN) return;
     if (HELD == 0) {
-        made_with[row] = vec3(mean, factor, other_factor);
+        made_with[row] = vec4(mean, factor, other_factor);
         return;
     }
     uint groups = gl_NumWorkGroups.x * gl_NumWorkGroups.y, group = group_index();
@@ -247,11 +260,11 @@ void write_normal(const uint at) {
     if (!WRITTEN || HELD > 0) return;
     uint groups = gl_NumWorkGroups.x * gl_NumWorkGroups.y;
     for (uint row = 0; row < ROWS; row++) {
-        other_factor = made_with[row].z;
+        other_factor = made_with[row].w;
         for (uint four = group_index() + gl_LocalInvocationID.x * groups; four < FOURS;
              four += gl_WorkGroupSize.x * groups) {
             source s = source_at(row, at + row * P_row.y, 4 * four);
-            write_four(row, four, normalized(s, made_with[row].x, made_with[row].y));
+            write_four(row, four, normalized(s, made_with[row].xy, made_with[row].z));
         }
     }
 }

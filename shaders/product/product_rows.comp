@@ -49,10 +49,11 @@ void eight_b(const eight w, const uint e, const uvec2 k, inout vec4 x, inout vec
     }
 }
 void take_norm(const uint at) {
-    float mean, factor;
+    vec2 mean;
+    float factor;
     for (uint row = 0; row < ROWS; row++) {
         uint from = at + row * P_row.y;
-        mean = 0;
+        mean = vec2(0);
         factor = 1;
         hold_row(row, from);
         take_other(row, from);

@@ -86,11 +86,11 @@ float sum_of_parts() {
 }
 // The same of a row whose squares leave the range of f32, with the factor.
 void take_numbers_of_row(const uint from) {
-    const float factor = norm_factor(SUM_SQUARES, 0, from, 0);
+    const float factor = norm_factor(SUM_SQUARES, 0, from, vec2(0));
     for (uint expert = 0; expert < P_experts; expert++) {
         float sum = 0;
         for (uint four = gl_LocalInvocationID.x; four < FOURS; four += gl_WorkGroupSize.x) {
-            const vec4 a = normalized(source_at(0, from, 4 * four), 0, factor);
+            const vec4 a = normalized(source_at(0, from, 4 * four), vec2(0), factor);
             const uint at = CHOICE_WEIGHTS + expert * CHOICE_ROW + 4 * four;
             for (uint j = 0; j < 4; j++) sum += a[j] * router_weight(at + j);
         }
