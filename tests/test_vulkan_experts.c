@@ -425,6 +425,17 @@ static void wrong_experts(const setting *s) {
     }
 }
 
+/* What follows a router's choice may have nothing that goes in. */
+static void check_nothing_in(ox_device *gpu) {
+    OX_SCOPE {
+        ox_tensor *x = ox_to(ox_reshape(ox_arange(0, 64, 1, OX_F32), OX_SHAPE(2, 32)), gpu);
+        ox_tensor *best = ox_topk(ox_softmax(x, -1), 3, 1, true).indices;
+        ox_tensor *ones = ox_full_like(x, 1);
+        CHECK(ox_item(ox_sum(ones, OX_ALL_DIMS, false)) == 64);
+        CHECK(best && ox_item_int(ox_sum(best, OX_ALL_DIMS, false)) == 2 * (31 + 30 + 29));
+    }
+}
+
 int main(void) {
     static const ox_dtype types[] = {OX_F32,  OX_F16,  OX_Q8_0, OX_Q4_0, OX_Q4_K,
                                      OX_Q5_K, OX_Q6_K, OX_Q5_1, OX_MXFP4};
@@ -449,6 +460,7 @@ int main(void) {
         for (size_t k = 0; k < OTHERS; k++) check(&others[k], &table[i]);
     }
     check_layers(gpu);
+    check_nothing_in(gpu);
     const setting wrong = {gpu, OX_F32, 1, 2, 64, 64};
     wrong_experts(&wrong);
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());

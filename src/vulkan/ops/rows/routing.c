@@ -150,7 +150,7 @@ static bool oxi_vk_routes_scale(oxi_vk_routing *r, const oxi_call *call) {
 /* Whether the call goes on with what is held: then it is held too. */
 static bool oxi_vk_routes_on(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_routing *r = &d->routing;
-    if (!oxi_vk_is_routed(d)) return false;
+    if (!oxi_vk_is_routed(d) || call->in_count == 0) return false;
     for (int i = 0; i < call->in_count; i++)
         if (call->in[i] && !oxi_vk_is_immediate(call->in[i]) && !oxi_vk_is_here(d, call->in[i])) return false;
     switch (call->op) {
