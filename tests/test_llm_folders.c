@@ -330,6 +330,9 @@ static void test_null_bools(void) {
 #define MLA                                                                                                  \
     ",\"kv_lora_rank\":4,\"q_lora_rank\":4,\"qk_nope_head_dim\":2,\"qk_rope_head_dim\":2,"                   \
     "\"v_head_dim\":2,\"n_routed_experts\":16,\"num_experts\":16"
+#define STRETCHED                                                      \
+    ",\"max_position_embeddings\":64,\"rope_parameters\":{\"rope_type\":\"yarn\",\"factor\":4," \
+    "\"original_max_position_embeddings\":16"
 
 /* What transformers' classes have where config.json says nothing. */
 static const struct {
@@ -378,7 +381,20 @@ static const struct {
     {"deepseek_v32", MLA, "deepseek32.leading_dense_block_count", 3},
     {"deepseek_v32", MLA ",\"first_k_dense_replace\":1", "deepseek32.leading_dense_block_count", 1},
     {"deepseek_v32", MLA ",\"mlp_layer_types\":[\"sparse\"]", "deepseek32.leading_dense_block_count", 0},
-    {"glm_moe_dsa", MLA, "glm-dsa.leading_dense_block_count", 3}};
+    {"glm_moe_dsa", MLA, "glm-dsa.leading_dense_block_count", 3},
+    {"deepseek_v4", "", "deepseek4.hash_layer_count", 3},
+    {"deepseek_v4", ",\"num_hash_layers\":1", "deepseek4.hash_layer_count", 1},
+    {"deepseek_v4", ",\"mlp_layer_types\":[\"hash_moe\",\"hash_moe\",\"moe\"]",
+     "deepseek4.hash_layer_count", 2},
+    {"deepseek_v4", "", "deepseek4.expert_gating_func", 4},
+    {"deepseek_v4", ",\"scoring_func\":\"sigmoid\"", "deepseek4.expert_gating_func", 2},
+    {"deepseek_v4", "", "deepseek4.attention.compress_rope_freq_base", 160000},
+    {"deepseek_v4", ",\"qk_rope_head_dim\":2", "deepseek4.rope.dimension_count", 2},
+    {"deepseek_v4", STRETCHED "}", "deepseek4.rope.scaling.factor", 4},
+    {"deepseek_v4", STRETCHED "}", "deepseek4.rope.scaling.attn_factor", -1},
+    {"deepseek_v4", STRETCHED ",\"attention_factor\":1.5}", "deepseek4.rope.scaling.attn_factor", 1.5},
+    {"deepseek_v4", ",\"compress_ratios\":[0,0,4,128,4,128]", "deepseek4.attention.compress_overlaps", -1},
+    {"deepseek_v4", "", "deepseek4.swiglu_clamp_exp", 10}};
 
 static void test_defaults(void) {
     OX_SCOPE {

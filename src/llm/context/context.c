@@ -23,16 +23,19 @@ OX_API ox_llm_context *ox_llm_context_open(ox_llm *model, const ox_llm_context_d
                        ox_dtype_name(cache));
         return NULL;
     }
-    if (model->numbers.sparse > 0 && desc->capacity > model->numbers.sparse) {
+    const int64_t most =
+        model->numbers.sparse > 0 && !model->numbers.indexed ? model->numbers.sparse : INT32_MAX;
+    if (desc->capacity > most) {
         (void)oxi_fail(
             OX_ERR_UNSUPPORTED,
             "llm: of texts of more than %lld positions the model sees the best ones alone, which is "
             "not supported: a context of %lld",
-            (long long)model->numbers.sparse, (long long)desc->capacity);
+            (long long)most, (long long)desc->capacity);
         return NULL;
     }
     for (int64_t i = 0; cache == OX_Q8_0 && i < model->config.layers; i++) {
-        const int64_t key = model->layers[i].key_size, value = model->layers[i].value_size;
+        const int64_t key = model->layers[i].key_size, index = model->numbers.index_size,
+                      value = index % 32 == 0 ? model->layers[i].value_size : index;
         if (!model->layers[i].attends || (key % 32 == 0 && value % 32 == 0)) continue;
         (void)oxi_fail(OX_ERR_DTYPE, "llm: keys of %lld and values of %lld numbers are no blocks of 32",
                        (long long)key, (long long)value);
@@ -40,8 +43,7 @@ OX_API ox_llm_context *ox_llm_context_open(ox_llm *model, const ox_llm_context_d
     }
     ox_llm_context *context = (ox_llm_context *)oxi_calloc(1, sizeof *context);
     if (!context) return NULL;
-    const int64_t usual = model->config.context < 4096 ? model->config.context : 4096,
-                  most = model->numbers.sparse > 0 ? model->numbers.sparse : INT32_MAX;
+    const int64_t usual = model->config.context < 4096 ? model->config.context : 4096;
     context->model = model;
     context->capacity = desc->capacity ? desc->capacity : usual < most ? usual : most;
     context->batch = desc->batch ? desc->batch : 512;
@@ -147,7 +149,16 @@ static ox_status oxi_llm_grow(const ox_llm_context *context, ox_tensor **cache, 
     return grown ? OX_OK : oxi_llm_error();
 }
 
-/* A latent's values are a part of its keys; where keys are values, the rows of blocks have their place. */
+/* The sizes of what layer `l` keeps beside its keys, of one position or block; 0: nothing. A latent's values
+ * are a part of its keys; where keys are values, the rows of blocks have their place. An indexer's keys have
+ * the first one's, or are behind the others. */
+static int64_t oxi_llm_size_beside(const ox_llm *model, const oxi_llm_layer *l) {
+    const bool one = oxi_llm_has_trait(model, OXI_LLM_TRAIT(KEY_IS_VALUE));
+    const int64_t index = l->part[OXI_LLM_INDEX_QUERY].weight ? model->numbers.index_size : 0;
+    if (model->numbers.latent) return index;
+    return one && l->ratio == 0 ? 0 : l->value_size + index;
+}
+
 static ox_status oxi_llm_reserve(const ox_llm_context *context, int64_t positions) {
     const ox_llm *model = context->model;
     ox_status status = oxi_llm_grow_biases(context, positions);
@@ -156,9 +167,10 @@ static ox_status oxi_llm_reserve(const ox_llm_context *context, int64_t position
         if (!l->attends || l->keys_of != i) continue;
         const bool one = oxi_llm_has_trait(model, OXI_LLM_TRAIT(KEY_IS_VALUE));
         status = oxi_llm_grow(context, &context->keys[i], l->kv_heads, l->key_size, 1, positions);
-        if (!status && !model->numbers.latent && (!one || l->ratio > 0))
-            status = oxi_llm_grow(context, &context->values[i], l->kv_heads, l->value_size,
-                                  one ? l->ratio : 1, positions);
+        const int64_t beside = oxi_llm_size_beside(model, l);
+        if (!status && beside > 0)
+            status = oxi_llm_grow(context, &context->values[i], l->kv_heads, beside, one ? l->ratio : 1,
+                                  positions);
     }
     return status;
 }

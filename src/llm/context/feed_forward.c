@@ -121,10 +121,12 @@ static ox_tensor *oxi_llm_weigh_sparse(const oxi_llm_numbers *n, ox_tensor *scor
 
 /* The experts of each token, i64 [S, used], all scores [S, experts] and, where these alone decide, those of
  * the chosen, else NULL. */
-static ox_tensor *oxi_llm_route(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *x, ox_tensor **scores,
-                                ox_tensor **best) {
-    const oxi_llm_numbers *n = &model->numbers;
+static ox_tensor *oxi_llm_route(const oxi_llm_batch *batch, const oxi_llm_layer *l, ox_tensor *x,
+                                ox_tensor **scores, ox_tensor **best) {
+    const oxi_llm_numbers *n = &batch->context->model->numbers;
+    ox_tensor *table = l->part[OXI_LLM_ROUTER_TABLE].weight;
     *scores = oxi_llm_router_scores(n, oxi_llm_product(&l->part[OXI_LLM_ROUTER], x));
+    if (table) return ox_index_select(table, 0, batch->ids);
     const oxi_llm_part *own = &l->part[OXI_LLM_ROUTER_CHOICE];
     ox_tensor *bias = own->bias ? own->bias : own->weight, *choice = bias ? ox_add(*scores, bias) : *scores;
     if (n->expert_groups > 1) choice = oxi_llm_choose_groups(n, choice);
@@ -212,13 +214,14 @@ static ox_tensor *oxi_llm_add_chunks(const ox_llm *model, const oxi_llm_layer *l
 
 /* x [S, width], normalized -> [S, width]; `router_x`: what the router sees. beside: NULL, or, on a GPU, with
  * sums behind its products, the last product of the experts of all tokens is left to the caller. */
-static ox_tensor *oxi_llm_mixture(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *x,
+static ox_tensor *oxi_llm_mixture(const oxi_llm_batch *batch, const oxi_llm_layer *l, ox_tensor *x,
                                   ox_tensor *router_x, oxi_llm_wanted *beside) {
+    const ox_llm *model = batch->context->model;
     const oxi_llm_part *p = l->part;
     const bool first = oxi_llm_has_trait(model, OXI_LLM_TRAIT(ROUTED_FIRST)),
                joined = p[OXI_LLM_EXPERTS_GATE_UP].weight != NULL;
     const oxi_llm_numbers *n = &model->numbers;
-    ox_tensor *scores = NULL, *best = NULL, *chosen = oxi_llm_route(model, l, router_x, &scores, &best),
+    ox_tensor *scores = NULL, *best = NULL, *chosen = oxi_llm_route(batch, l, router_x, &scores, &best),
               *weights = n->jitter > 0 ? oxi_llm_weigh_sparse(n, scores, chosen)
                          : best        ? oxi_llm_weigh_chosen(n, best)
                                        : oxi_llm_weigh(n, scores, chosen),

@@ -20,13 +20,14 @@ static ox_tensor *oxi_llm_normalize_behind(const ox_llm *model, const oxi_llm_la
 
 /* What a plain feed-forward and experts beside it make, each with norms of its own; `normal`: x with the norm
  * of the plain one. */
-static ox_tensor *oxi_llm_feed_both(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *x,
+static ox_tensor *oxi_llm_feed_both(const oxi_llm_batch *batch, const oxi_llm_layer *l, ox_tensor *x,
                                     ox_tensor *normal) {
+    const ox_llm *model = batch->context->model;
     const oxi_llm_part *p = l->part;
     ox_tensor *seen = ox_mul(oxi_llm_normalize(model, NULL, x), p[OXI_LLM_ROUTER_SCALE].weight);
     seen = ox_mul_number_(seen, 1 / sqrt((double)model->config.width));
     ox_tensor *out =
-        oxi_llm_mixture(model, l, oxi_llm_normalize(model, &p[OXI_LLM_EXPERTS_PRE_NORM], x), seen, NULL);
+        oxi_llm_mixture(batch, l, oxi_llm_normalize(model, &p[OXI_LLM_EXPERTS_PRE_NORM], x), seen, NULL);
     out = oxi_llm_normalize_behind(model, l, OXI_LLM_EXPERTS_POST_NORM, out);
     normal = oxi_llm_feed_forward(model, l, normal, NULL);
     return ox_add_(out, oxi_llm_normalize_behind(model, l, OXI_LLM_DENSE_POST_NORM, normal));
@@ -43,12 +44,12 @@ static ox_tensor *oxi_llm_second_half(const oxi_llm_batch *batch, int64_t index,
     if (l->mixer && l->part[OXI_LLM_FEED_SHIFT].weight)
         return oxi_llm_shifted_feed_forward(batch, index, normal);
     if (!l->part[OXI_LLM_ROUTER].weight) return oxi_llm_feed_forward(model, l, normal, NULL);
-    if (l->part[OXI_LLM_EXPERTS_PRE_NORM].weight) return oxi_llm_feed_both(model, l, x, normal);
+    if (l->part[OXI_LLM_EXPERTS_PRE_NORM].weight) return oxi_llm_feed_both(batch, l, x, normal);
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(EXPERTS_UNREAD)))
         return model->numbers.activation->plain(ox_clone(normal));
     const bool dense = l->part[OXI_LLM_UP].weight && oxi_llm_has_trait(model, OXI_LLM_TRAIT(DENSE_BESIDE));
     ox_tensor *out = early ? early
-                           : oxi_llm_mixture(model, l, normal, start ? start : normal, dense ? NULL : beside);
+                           : oxi_llm_mixture(batch, l, normal, start ? start : normal, dense ? NULL : beside);
     if (!dense) return out;
     out = ox_add_(out, oxi_llm_feed_forward(model, l, normal, NULL));
     return oxi_llm_has_trait(model, OXI_LLM_TRAIT(BESIDE_ROOT)) ? ox_mul_number_(out, sqrt(0.5)) : out;
@@ -105,7 +106,7 @@ static bool oxi_llm_run_layer(const oxi_llm_batch *batch, int64_t index, ox_tens
     if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(ROUTER_EARLY))) start = ox_clone(x);
     if (p[OXI_LLM_EXPERTS_NORM].weight) {
         early = oxi_llm_normalize(model, &p[OXI_LLM_EXPERTS_NORM], x);
-        early = oxi_llm_mixture(model, l, early, early, NULL);
+        early = oxi_llm_mixture(batch, l, early, early, NULL);
     }
     if (p[OXI_LLM_GRAM_KEY].weight) x = oxi_llm_add_grams(batch, index, x);
     ox_tensor *normal = x, *attended = NULL;
@@ -244,11 +245,16 @@ static ox_tensor *oxi_llm_forward(const oxi_llm_batch *batch, ox_tensor *ids, in
     oxi_llm_batch with = *batch;
     const oxi_llm_numbers *n = &model->numbers;
     ox_tensor *x = oxi_llm_embed(batch, ids);
+    with.ids = ids;
     if (x && n->input > 0 && !(with.inputs = oxi_llm_layer_inputs(model, ids, x))) return NULL;
     x = oxi_llm_alternate_rows(model, oxi_llm_spread_rows(model, x));
     const int64_t most = n->bank > 0 ? (model->config.layers - 1) / n->bank + 1 : 0,
                   shape[3] = {batch->count, most, model->config.width};
     if (most && !(with.kept = oxi_tensor_new(model->device, OX_F32, 3, shape))) return NULL;
+    const int64_t pairs[2] = {batch->count, batch->start + batch->count};
+    if (n->indexed && n->latent && pairs[1] > n->best &&
+        !(with.chosen = oxi_tensor_new(model->device, OX_BOOL, 2, pairs)))
+        return NULL;
     if (x && model->layers[0].part[OXI_LLM_EMBEDDING_SHARE].weight && !(with.embedded = ox_clone(x)))
         return NULL;
     if (!x || !(model->numbers.stack > 0 ? oxi_llm_run_cycles(&with, x)

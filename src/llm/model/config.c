@@ -658,18 +658,18 @@ static ox_status oxi_llm_read_caps(ox_llm *model, const ox_file *file) {
 /* Keys beyond the window, of blocks of positions: their ratio layer by layer, and how heads are merged. */
 static ox_status oxi_llm_read_blocks(ox_llm *model, const ox_file *file) {
     oxi_llm_numbers *n = &model->numbers;
-    int64_t hashed = 0;
     if (!oxi_llm_has_trait(model, OXI_LLM_TRAIT(KEY_IS_VALUE))) return OX_OK;
     ox_status status =
         oxi_llm_read_int(model, file, "attention.output_group_count", -1, 0, 0, &n->merge_groups);
     if (!status)
         status = oxi_llm_read_int(model, file, "attention.output_lora_rank", -1, 0, 0, &n->merge_rank);
-    if (!status) status = oxi_llm_read_int(model, file, "hash_layer_count", -1, 0, 0, &hashed);
-    if (!status && hashed > 0)
-        return oxi_fail(OX_ERR_UNSUPPORTED, "llm: experts that tokens choose by a table are not supported");
+    if (!status) status = oxi_llm_read_int(model, file, "hash_layer_count", -1, 0, 0, &n->table_layers);
     for (int64_t i = 0; !status && i < model->config.layers; i++) {
         oxi_llm_layer *l = &model->layers[i];
         status = oxi_llm_read_int(model, file, "attention.compress_ratios", i, 0, 0, &l->ratio);
+        if (!status) /* files that do not say so mean blocks of 4 */
+            status = oxi_llm_read_int(model, file, "attention.compress_overlaps", i, 0, l->ratio == 4,
+                                      &l->overlaps);
         n->blocks = n->blocks || l->ratio > 0;
         if (!status && l->ratio > 65536)
             return oxi_fail(OX_ERR_FORMAT, "llm: %lld positions leave one key", (long long)l->ratio);
@@ -677,19 +677,54 @@ static ox_status oxi_llm_read_blocks(ox_llm *model, const ox_file *file) {
     return status;
 }
 
+/* How many positions of an attention that sees the best keys alone see all: in blocks, the smallest that an
+ * indexer chooses of. */
+static int64_t oxi_llm_positions_of_best(const ox_llm *model, int64_t best) {
+    int64_t ratio = 0;
+    if (!oxi_llm_has_trait(model, OXI_LLM_TRAIT(KEY_IS_VALUE))) return best;
+    for (int64_t i = 0; i < model->config.layers; i++) {
+        const oxi_llm_layer *l = &model->layers[i];
+        if (l->overlaps && (ratio == 0 || l->ratio < ratio)) ratio = l->ratio;
+    }
+    return ratio > 0 && best < INT32_MAX / ratio ? best * ratio : INT32_MAX;
+}
+
+/* Whether the first layer that needs one has an indexer; files may leave them out. */
+static bool oxi_llm_has_indexer(const ox_llm *model, const ox_file *file) {
+    char name[64];
+    int64_t i = 0;
+    if (!oxi_llm_has_trait(model, OXI_LLM_TRAIT(INDEXED))) return false;
+    if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(KEY_IS_VALUE)))
+        while (i < model->config.layers && !model->layers[i].overlaps) i++;
+    (void)snprintf(name, sizeof name, "blk.%lld.indexer.attn_q_b.weight", (long long)i);
+    return ox_file_has(file, name);
+}
+
 /* What is read and not computed with would give other logits: only where it makes no difference is it
  * passed over. */
-static ox_status oxi_llm_refuse_sparse(ox_llm *model, const ox_file *file) {
-    int64_t best, loops;
-    ox_status status = oxi_llm_read_int(model, file, "attention.indexer.top_k", -1, 1, INT32_MAX, &best);
+static ox_status oxi_llm_read_sparse(ox_llm *model, const ox_file *file) {
+    oxi_llm_numbers *n = &model->numbers;
+    int64_t loops;
+    ox_status status = oxi_llm_read_int(model, file, "attention.indexer.top_k", -1, 1, INT32_MAX, &n->best);
     if (!status) status = oxi_llm_read_int(model, file, "num_loops", -1, 1, 1, &loops);
     if (status) return status;
-    if (oxi_llm_has_trait(model, OXI_LLM_TRAIT(KEY_IS_VALUE)) && best < INT32_MAX / 4)
-        best *= 4; /* it is the best rows of blocks of 4 */
-    if (best < model->config.context) model->numbers.sparse = best;
-    return loops == 1 ? OX_OK
-                      : oxi_fail(OX_ERR_UNSUPPORTED, "llm: %lld passes through the layers are not supported",
-                                 (long long)loops);
+    if (loops != 1)
+        return oxi_fail(OX_ERR_UNSUPPORTED, "llm: %lld passes through the layers are not supported",
+                        (long long)loops);
+    const int64_t all = oxi_llm_positions_of_best(model, n->best);
+    if (all >= model->config.context) return OX_OK;
+    n->sparse = all;
+    n->indexed = oxi_llm_has_indexer(model, file);
+    if (!n->indexed) return OX_OK;
+    status = oxi_llm_read_int(model, file, "attention.indexer.head_count", -1, 1, OXI_LLM_NEEDED,
+                              &n->index_heads);
+    if (!status)
+        status = oxi_llm_read_int(model, file, "attention.indexer.key_length", -1, 1, OXI_LLM_NEEDED,
+                                  &n->index_size);
+    if (!status && n->index_size < model->rope.size)
+        return oxi_fail(OX_ERR_FORMAT, "llm: rope over %lld elements of an indexer's heads of %lld",
+                        (long long)model->rope.size, (long long)n->index_size);
+    return status;
 }
 
 /* GGUF's numbers: 0 none, 1 mean, 2 first, 3 last; what is none of these, or 0, pools as it usually is:
@@ -736,7 +771,7 @@ static ox_status oxi_llm_read_numbers(ox_llm *model, const ox_file *file) {
     if (!status) status = oxi_llm_read_caps(model, file);
     if (!status) status = oxi_llm_read_grams(model, file);
     if (!status) status = oxi_llm_read_blocks(model, file);
-    if (!status) status = oxi_llm_refuse_sparse(model, file);
+    if (!status) status = oxi_llm_read_sparse(model, file);
     if (!status)
         status = oxi_llm_read_int(model, file, "attention.group_norm_groups", -1, 1, 0, &n->norm_groups);
     if (!status && oxi_llm_has_trait(model, OXI_LLM_TRAIT(INPUTS)))

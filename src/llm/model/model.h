@@ -116,7 +116,8 @@ enum { OXI_LLM_SEES_ALL = 0, OXI_LLM_SEES_BEFORE };
     X(BENT)                 /* layers have activations of their own */ \
     X(ROUTER_SCALED)        /* the router sees the residual row, with a norm and ffn_gate_inp.scale */ \
     X(NORMS_VARY)           /* of a sandwich attention has the norms behind, a mixer those before */ \
-    X(SOFT_GATE)            /* the feed-forward's gate and what it opens are capped by tanh */
+    X(SOFT_GATE)            /* the feed-forward's gate and what it opens are capped by tanh */ \
+    X(INDEXED)              /* of many keys the best by an indexer are attended to */
 
 enum {
 #define OXI_X(trait) OXI_LLM_TRAIT_BIT_##trait,
@@ -176,8 +177,10 @@ typedef struct oxi_llm_family {
     X(HIDDEN) X(HIDDEN_UP) X(HEADS) X(KV_HEADS) X(QUERIES) X(KEYS) X(VALUES)    \
     X(QUERY_KEY_VALUE) X(MERGED) X(BUCKETS) X(PAIRS) X(QUERY_RANK) \
     X(MERGE_GROUPS) X(MERGE_RANK) X(MERGE_PART) X(RATIO) X(BLOCK)                                         \
+    X(INDEX_QUERIES) X(INDEX_HEADS) X(INDEX_SIZE) X(INDEX_BLOCK)                                          \
     X(LATENT) X(LATENT_TURNED) X(LATENT_QUERIES) X(LATENT_PAIRS) X(LATENT_PLAIN) X(LATENT_VALUE)          \
-    X(EXPERTS) X(CHUNKS) X(VALUE_EXPERTS) X(EXPERT_WIDTH) X(EXPERT_HIDDEN) X(EXPERT_GATE_UP)         \
+    X(EXPERTS) X(EXPERTS_USED) X(CHUNKS) X(VALUE_EXPERTS) X(EXPERT_WIDTH) X(EXPERT_HIDDEN)               \
+    X(EXPERT_GATE_UP)                                                                                     \
     X(SHARED_HIDDEN) X(INPUT) X(INPUTS) X(ALTERNATE) X(ALTERNATE_SQUARE) X(ALTERNATE_WIDTH)               \
     OXI_LLM_MIXER_SIZE_LIST(X)
 
@@ -234,6 +237,7 @@ typedef struct oxi_llm_layer {
     int64_t window;           /* positions that are seen; 0 = all */
     int64_t keys_of;          /* the layer whose keys and values it sees: itself, or one before it */
     int64_t ratio;            /* positions that leave one row of keys beyond the window; 0 = none do */
+    int64_t overlaps;         /* such a row is of the block before its own as well */
     const oxi_llm_rope *rope; /* NULL: not turned */
     bool attends, feeds;      /* it has attention; it has a feed-forward */
     oxi_llm_mixer mixer;      /* heads and sizes above are the mixer's in layers that do not attend */
@@ -268,11 +272,14 @@ typedef struct oxi_llm_numbers {
     int64_t query_rank, latent;       /* of latent attention */
     double latent_epsilon;            /* of the norms of these */
     int64_t merge_groups, merge_rank; /* of heads, each merged to so many numbers first; 0 = they are not */
-    int64_t sparse;                   /* positions up to which all are attended to; 0 = always */
+    int64_t sparse, best; /* positions up to which all keys are attended to, of more the best; 0 = always */
+    bool indexed;         /* there is what tells which these are: */
+    int64_t index_heads, index_size;
     bool blocks;                      /* some layer has a ratio */
     int64_t latent_key, latent_value; /* and the sizes of a head's key and value in it */
     int64_t experts, experts_used, expert_width, shared_hidden, expert_groups, expert_groups_used;
     int64_t dense_layers; /* the first ones, which have no experts */
+    int64_t table_layers; /* the first ones, whose experts tokens choose by a table */
     int64_t input;        /* numbers of a token's that each layer takes beside; 0 = none */
     const oxi_llm_activation *activation;
     oxi_llm_router router;

@@ -39,7 +39,11 @@ static int64_t oxi_llm_size_of_heads(const ox_llm *model, const oxi_llm_layer *l
     case OXI_LLM_SIZE_MERGE_RANK: return n->merge_rank;
     case OXI_LLM_SIZE_MERGE_PART: return n->merge_groups ? l->heads * l->value_size / n->merge_groups : 0;
     case OXI_LLM_SIZE_RATIO: return l->ratio;
-    case OXI_LLM_SIZE_BLOCK: return l->ratio == 4 ? 2 * l->key_size : l->key_size; /* those of 4 overlap */
+    case OXI_LLM_SIZE_BLOCK: return l->overlaps ? 2 * l->key_size : l->key_size;
+    case OXI_LLM_SIZE_INDEX_QUERIES: return n->index_heads * n->index_size;
+    case OXI_LLM_SIZE_INDEX_HEADS: return n->index_heads;
+    case OXI_LLM_SIZE_INDEX_SIZE: return n->index_size;
+    case OXI_LLM_SIZE_INDEX_BLOCK: return l->overlaps ? 2 * n->index_size : n->index_size;
     case OXI_LLM_SIZE_MERGED:
         if (n->merge_groups && l->attends) return n->merge_groups * n->merge_rank;
         return l->heads * (n->latent && l->attends ? n->latent_value : l->value_size);
@@ -72,6 +76,7 @@ static int64_t oxi_llm_size_of(const ox_llm *model, const oxi_llm_layer *l, oxi_
     case OXI_LLM_SIZE_HIDDEN_UP:
         return oxi_llm_has_trait(model, OXI_LLM_TRAIT(GATE_IN_UP)) ? 2 * l->hidden : l->hidden;
     case OXI_LLM_SIZE_EXPERTS: return n->experts;
+    case OXI_LLM_SIZE_EXPERTS_USED: return n->experts_used;
     case OXI_LLM_SIZE_CHUNKS: return n->chunk_share ? n->experts / n->chunk_share : 0;
     case OXI_LLM_SIZE_VALUE_EXPERTS: return n->value_experts;
     case OXI_LLM_SIZE_EXPERT_WIDTH: return n->expert_width;
@@ -119,12 +124,28 @@ static ox_tensor *oxi_llm_keep(ox_llm *model, ox_tensor *t, bool matrix) {
     return ox_retain(matrix ? t : ox_to(ox_cast(t, OX_F32), oxi_working_device(ox_device_of(t))));
 }
 
+/* The experts of each token, i64 [vocabulary, used] near the forward pass; NULL on error. */
+static ox_tensor *oxi_llm_keep_table(ox_llm *model, const char *name, ox_tensor *t) {
+    const int64_t most = model->numbers.experts - 1;
+    ox_tensor *table = ox_cast(t, OX_I64), *first = ox_amin(table, OX_ALL_DIMS, false),
+              *last = ox_amax(table, OX_ALL_DIMS, false);
+    if (!first || !last) return NULL;
+    if (ox_item_int(first) < 0 || ox_item_int(last) > most) {
+        (void)oxi_fail(OX_ERR_INDEX, "llm: tensor %s has experts other than 0 to %lld", name,
+                       (long long)most);
+        return NULL;
+    }
+    model->config.bytes += (int64_t)ox_nbytes(t);
+    return ox_retain(ox_to(table, oxi_working_device(ox_device_of(t))));
+}
+
 /* The tensor `name` in *out; NULL where there is none. */
 static ox_status oxi_llm_load_tensor(ox_llm *model, const oxi_llm_layer *l, ox_file *file, const char *name,
                                      const oxi_llm_part_row *row, ox_tensor **out) {
     if (!ox_file_has(file, name)) return OX_OK;
     ox_scope scope = ox_scope_begin();
     ox_tensor *t = ox_file_tensor(file, name);
+    const bool table = row == &oxi_llm_layer_parts[OXI_LLM_ROUTER_TABLE];
     const int ndim = 1 + (row->rows != OXI_LLM_SIZE_NONE) + (row->experts != OXI_LLM_SIZE_NONE);
     const int64_t parts = row->experts ? oxi_llm_size_of(model, l, row->experts) : 0;
     if (t && parts > 1 && t->ndim == 2 && t->shape[0] % parts == 0) /* or dims */
@@ -137,13 +158,13 @@ static ox_status oxi_llm_load_tensor(ox_llm *model, const oxi_llm_layer *l, ox_f
     if (!status && !t) status = oxi_llm_error();
     if (!status) {
         const ox_dtype_class cls = oxi_info(t->dtype)->cls;
-        if (cls != OX_CLASS_FLOAT && cls != OX_CLASS_BLOCK)
-            status =
-                oxi_fail(OX_ERR_DTYPE, "llm: tensor %s has dtype %s: weights are floats or of block types",
-                         name, ox_dtype_name(t->dtype));
+        if (table ? cls != OX_CLASS_INT : cls != OX_CLASS_FLOAT && cls != OX_CLASS_BLOCK)
+            status = oxi_fail(OX_ERR_DTYPE, "llm: tensor %s has dtype %s: %s", name, ox_dtype_name(t->dtype),
+                              table ? "a table is of integers" : "weights are floats or of block types");
     }
     if (!status) {
-        *out = oxi_llm_keep(model, t, row->rows != OXI_LLM_SIZE_NONE);
+        *out = table ? oxi_llm_keep_table(model, name, t)
+                     : oxi_llm_keep(model, t, row->rows != OXI_LLM_SIZE_NONE);
         if (!*out) status = oxi_llm_error();
     }
     ox_scope_end(&scope);

@@ -11,14 +11,28 @@ static ox_status oxi_llm_need(const ox_llm *model, int64_t layer, oxi_llm_layer_
 
 /* Attention whose keys are the values too, and the rows of blocks. */
 static ox_status oxi_llm_check_one_key(const ox_llm *model, const oxi_llm_layer *l, int64_t i) {
+    const bool chooses = model->numbers.indexed && l->overlaps;
     ox_status status = oxi_llm_need(model, i, OXI_LLM_KEY);
     if (!status) status = oxi_llm_need(model, i, OXI_LLM_KEY_NORM);
     for (int role = OXI_LLM_BLOCK_VALUE; role <= OXI_LLM_BLOCK_NORM && l->ratio > 0 && !status; role++)
         status = oxi_llm_need(model, i, (oxi_llm_layer_role)role);
+    for (int role = OXI_LLM_INDEX_BLOCK_VALUE; role <= OXI_LLM_INDEX_BLOCK_NORM && chooses && !status; role++)
+        status = oxi_llm_need(model, i, (oxi_llm_layer_role)role);
+    if (!status && chooses) status = oxi_llm_need(model, i, OXI_LLM_INDEX_QUERY);
+    if (!status && chooses) status = oxi_llm_need(model, i, OXI_LLM_INDEX_WEIGHTS);
     if (!status && model->numbers.merge_groups > 0) status = oxi_llm_need(model, i, OXI_LLM_MERGE_DOWN);
     if (!status && (l->kv_heads != 1 || l->key_size != l->value_size))
         return oxi_fail(OX_ERR_FORMAT, "llm: %lld keys of %lld numbers, values of %lld, of which one is both",
                         (long long)l->kv_heads, (long long)l->key_size, (long long)l->value_size);
+    return status;
+}
+
+/* An indexer, which the first layer must have. */
+static ox_status oxi_llm_check_indexer(const ox_llm *model, const oxi_llm_layer *l, int64_t i) {
+    if (!model->numbers.indexed || (i > 0 && !l->part[OXI_LLM_INDEX_QUERY].weight)) return OX_OK;
+    ox_status status = oxi_llm_need(model, i, OXI_LLM_QUERY_DOWN);
+    for (int role = OXI_LLM_INDEX_QUERY; role <= OXI_LLM_INDEX_KEY_NORM && !status; role++)
+        status = oxi_llm_need(model, i, (oxi_llm_layer_role)role);
     return status;
 }
 
@@ -78,6 +92,7 @@ static ox_status oxi_llm_check_attention(const ox_llm *model, const oxi_llm_laye
             status = oxi_llm_need(model, i, OXI_LLM_LATENT_KEY);
         if (!status && !l->part[OXI_LLM_LATENT_UP].weight)
             status = oxi_llm_need(model, i, OXI_LLM_LATENT_VALUE);
+        if (!status) status = oxi_llm_check_indexer(model, l, i);
     } else if (!l->part[OXI_LLM_QUERY_KEY_VALUE].weight) {
         status = oxi_llm_need(model, i, OXI_LLM_QUERY);
         const bool own = l == &model->layers[l->keys_of];
@@ -101,6 +116,7 @@ static ox_status oxi_llm_check_feed_forward(const ox_llm *model, const oxi_llm_l
         return status ? status : oxi_llm_need(model, i, OXI_LLM_DOWN);
     }
     ox_status status = oxi_llm_need(model, i, OXI_LLM_EXPERTS_DOWN);
+    if (!status && i < model->numbers.table_layers) status = oxi_llm_need(model, i, OXI_LLM_ROUTER_TABLE);
     if (!status && l->part[OXI_LLM_EXPERTS_PRE_NORM].weight) {
         status = oxi_llm_need(model, i, OXI_LLM_UP);
         if (!status) status = oxi_llm_need(model, i, OXI_LLM_DOWN);
@@ -448,6 +464,8 @@ static ox_status oxi_llm_load_layer(ox_llm *model, ox_file *file, int64_t i) {
         char stem[80];
         const char *name = oxi_llm_part_name(model, file, index, role);
         if (!name[0]) continue;
+        const bool indexer = role >= OXI_LLM_INDEX_QUERY && role <= OXI_LLM_INDEX_BLOCK_NORM;
+        if (indexer && !model->numbers.indexed) continue;
         if (role == OXI_LLM_ROUTER_SCALE && !oxi_llm_has_trait(model, OXI_LLM_TRAIT(ROUTER_SCALED))) continue;
         (void)snprintf(stem, sizeof stem, "%sblk.%lld.%s", prefix, (long long)index, name);
         status = oxi_llm_load_part(model, l, file, stem, &oxi_llm_layer_parts[role], &l->part[role]);

@@ -67,8 +67,9 @@ static bool oxi_llm_starts(const char *text, size_t length, const char *start) {
 }
 
 static uint32_t oxi_llm_config_rope(const oxi_json *json, uint32_t object, const char *name, size_t length) {
-    static const char *const places[] = {"rope_parameters.full_attention.", "rope_parameters.",
-                                         "rope_scaling.full_attention.", "rope_scaling.", ""};
+    static const char *const places[] = {"rope_parameters.full_attention.", "rope_parameters.compress.",
+                                         "rope_parameters.", "rope_scaling.full_attention.",
+                                         "rope_scaling.", ""};
     char path[128];
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         const int used = snprintf(path, sizeof path, "%s%.*s", places[i], (int)length, name);

@@ -173,6 +173,10 @@ static ox_status oxi_llm_told_windows(const oxi_llm_config *c, uint8_t *sliding)
     const oxi_json_node *types = oxi_llm_config_node(c, "layer_types", 11);
     const bool all = oxi_llm_row_holds(c, "minimax-01"); /* that attend */
     int64_t period = 0, first_full = -1;
+    if (oxi_llm_row_holds(c, "deepseek4")) { /* whatever their types say of what is beyond it */
+        memset(sliding, 1, (size_t)layers);
+        return OX_OK;
+    }
     if (types && types->type == OXI_JSON_ARRAY && types->length >= layers) {
         const oxi_json_node *type = types + 1;
         for (int64_t i = 0; i < layers; i++, type++) {
@@ -426,6 +430,55 @@ static ox_status oxi_llm_add_kv_heads(const oxi_llm_config *c) {
     return status;
 }
 
+/* How many positions leave one key in layer `i` of DeepSeek 4 (0: none do) and whether such blocks overlap:
+ * by a number of older files, a type, or, where neither is told, two of many positions, then few and many in
+ * turn. */
+static ox_status oxi_llm_layer_ratio(const oxi_llm_config *c, const oxi_json_node *told, int64_t i,
+                                     int64_t *ratio, bool *overlaps) {
+    const bool few = i >= 2 && i % 2;
+    const char *type = few ? "compressed_sparse_attention" : "heavily_compressed_attention";
+    if (told) type = told->type == OXI_JSON_STRING ? told->value.text : "";
+    *ratio = told && told->type == OXI_JSON_INT && told->value.i <= 65536 ? told->value.i : -1;
+    *overlaps = *ratio == 4 || strcmp(type, "compressed_sparse_attention") == 0;
+    ox_status status = OX_OK;
+    if (*overlaps && *ratio < 0)
+        status = oxi_llm_config_int(c, "compress_rates.compressed_sparse_attention|compress_rate_csa", 1,
+                                    65536, 4, ratio);
+    if (strcmp(type, "heavily_compressed_attention") == 0)
+        status = oxi_llm_config_int(c, "compress_rates.heavily_compressed_attention|compress_rate_hca", 1,
+                                    65536, 128, ratio);
+    if (strcmp(type, "sliding_attention") == 0) *ratio = 0;
+    if (status != OX_OK || *ratio >= 0) return status;
+    return oxi_file_fail(OX_ERR_FORMAT, c->file, 0, SIZE_MAX,
+                         "config.json: the type of layer %lld says nothing of its attention", (long long)i);
+}
+
+static ox_status oxi_llm_add_ratios(const oxi_llm_config *c) {
+    const int64_t layers = c->folder->layers;
+    const oxi_json_node *types = oxi_llm_config_node(c, "layer_types", 11);
+    bool usual = true; /* blocks of 4 overlap, and these alone */
+    if (!oxi_llm_row_holds(c, "deepseek4")) return OX_OK;
+    if (!types) types = oxi_llm_config_node(c, "compress_ratios", 15);
+    if (types && (types->type != OXI_JSON_ARRAY || types->length < layers)) types = NULL;
+    int32_t *ratios = (int32_t *)oxi_calloc((size_t)layers, 2 * sizeof *ratios);
+    ox_status status = ratios ? OX_OK : OX_ERR_NOMEM;
+    for (int64_t i = 0; i < layers && status == OX_OK; i++) {
+        int64_t ratio = 0;
+        bool overlaps = false;
+        status = oxi_llm_layer_ratio(c, types ? types + 1 + i : NULL, i, &ratio, &overlaps);
+        ratios[i] = (int32_t)ratio;
+        ratios[layers + i] = overlaps;
+        usual = usual && overlaps == (ratio == 4);
+    }
+    if (status == OX_OK)
+        status = oxi_llm_fact_array(c, "attention.compress_ratios", OX_GGUF_I32, ratios, layers);
+    if (status == OX_OK && !usual)
+        status =
+            oxi_llm_fact_array(c, "attention.compress_overlaps", OX_GGUF_I32, ratios + layers, layers);
+    oxi_free(ratios, (size_t)layers * 2 * sizeof *ratios);
+    return status;
+}
+
 /* What Nemotron H says of its layers; NULL = nothing. */
 static const oxi_json_node *oxi_llm_layer_kinds(const oxi_llm_config *c) {
     const oxi_json_node *kinds = oxi_llm_config_node(c, "layers_block_type", 17);
@@ -508,5 +561,6 @@ static ox_status oxi_llm_add_facts(const oxi_llm_config *c) {
     if (status == OX_OK) status = oxi_llm_add_bends(c);
     if (status == OX_OK) status = oxi_llm_add_kv_heads(c);
     if (status == OX_OK) status = oxi_llm_add_recurrent(c);
+    if (status == OX_OK) status = oxi_llm_add_ratios(c);
     return status == OX_OK ? oxi_llm_add_window(c) : status;
 }

@@ -65,6 +65,7 @@ typedef enum oxi_llm_transform {
     OXI_LLM_TRANSFORM_PROJECTED,     /* [rows, n] by another tensor [m, n]: [rows, m]; by one [n, m] */
     OXI_LLM_TRANSFORM_PROJECTED_BACK,
     OXI_LLM_TRANSFORM_ADDED,         /* [rows, n] and another tensor of that; and itself: 1 on the diagonal */
+    OXI_LLM_TRANSFORM_INTEGERS,      /* of 32 bits */
     OXI_LLM_TRANSFORM_POSITIONS,     /* without the first rows, where the model has that trait */
     OXI_LLM_TRANSFORM_WITHOUT_TWO,   /* without the first two rows */
     OXI_LLM_TRANSFORM_FLAT,          /* [1, n]: [n] */

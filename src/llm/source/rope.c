@@ -157,8 +157,12 @@ static ox_status oxi_llm_rope_yarn(const oxi_llm_config *c) {
     if (status == OX_OK) status = oxi_llm_rope_number(c, "rope.mscale_all_dim", 0, &all);
     if (status == OX_OK) status = oxi_llm_rope_number(c, "rope.mscale", 0, &value);
     const bool scores = all != 0 && oxi_llm_row_holds(c, "deepseek2 deepseek32 glm-dsa");
+    /* DeepSeek 4 has none where it does not say so, and all of it is in GGUF's attn_factor */
+    const bool whole = oxi_llm_row_holds(c, "deepseek4"),
+               plain = whole && !oxi_llm_config_node(c, "rope_parameters.compress", 24);
+    const double stretched = oxi_llm_yarn_scale(factor, 1), usual = plain ? 1 : stretched,
+                 part = whole ? 1 : stretched;
     if (status == OX_OK) {
-        const double usual = oxi_llm_yarn_scale(factor, 1);
         const double both = oxi_llm_yarn_scale(factor, value) / oxi_llm_yarn_scale(factor, all);
         status = oxi_llm_rope_number(c, "rope.attention_factor", value != 0 && all != 0 ? both : usual,
                                      &attention);
@@ -166,10 +170,10 @@ static ox_status oxi_llm_rope_yarn(const oxi_llm_config *c) {
             return oxi_llm_fact_number(c, "rope.scaling.yarn_log_multiplier", OX_GGUF_F32, all);
         const bool own =
             oxi_llm_row_holds(c, OXI_LLM_MLA " minicpm3") && (scores || fabs(attention - 1) > 1e-9);
-        if (status == OX_OK && (own || attention != usual))
+        if (status == OX_OK && (own || attention != part))
             status =
                 oxi_llm_fact_number(c, own ? "rope.scaling.yarn_attn_factor" : "rope.scaling.attn_factor",
-                                    OX_GGUF_F32, attention / usual);
+                                    OX_GGUF_F32, attention / part);
     }
     if (status == OX_OK && scores)
         status = oxi_llm_fact_number(c, "rope.scaling.yarn_log_multiplier", OX_GGUF_F32, 0.1 * all);

@@ -286,6 +286,10 @@ static const char *oxi_llm_shape(const oxi_llm_folder *folder, const oxi_llm_pla
         return floats ? oxi_llm_shape_column(e) : "is not of floats";
     case OXI_LLM_TRANSFORM_MIXER_SKIPS: return folder->second ? oxi_llm_shape_column(e) : NULL;
     case OXI_LLM_TRANSFORM_MIXER_NORM: return oxi_llm_shape_groups(folder->mixer_groups, e);
+    case OXI_LLM_TRANSFORM_INTEGERS:
+        if (oxi_info(e->dtype)->cls != OX_CLASS_INT) return "is not of integers";
+        e->dtype = OX_I32;
+        return NULL;
     case OXI_LLM_TRANSFORM_TERNARY: return floats ? NULL : "is not of floats: packed weights are not read";
     case OXI_LLM_TRANSFORM_BY_EXPERT:
     case OXI_LLM_TRANSFORM_TURNED_BY_EXPERT:

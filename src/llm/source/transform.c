@@ -238,6 +238,7 @@ static ox_tensor *oxi_llm_transform_one(const oxi_llm_folder *folder, const oxi_
     case OXI_LLM_TRANSFORM_MIXER_SKIPS: return folder->second && t->ndim == 1 ? ox_unsqueeze(t, 1) : t;
     case OXI_LLM_TRANSFORM_MIXER_NORM:
         return folder->mixer_groups > 1 ? ox_reshape(t, OX_SHAPE(folder->mixer_groups, -1)) : t;
+    case OXI_LLM_TRANSFORM_INTEGERS: return ox_cast(t, OX_I32);
     case OXI_LLM_TRANSFORM_TERNARY: return folder->ternary ? oxi_llm_ternary(t) : t;
     default: return oxi_llm_cut_out(how, t);
     }

@@ -32,7 +32,8 @@ static double oxi_llm_rope_base(const oxi_llm_batch *batch, const oxi_llm_rope *
     return rope->base * pow(1 + rope->growth * over, (double)rope->size / (double)(rope->size - 2));
 }
 
-static ox_tensor *oxi_llm_turn(const oxi_llm_batch *batch, const oxi_llm_rope *rope, ox_tensor *heads) {
+static ox_tensor *oxi_llm_turn_as(const oxi_llm_batch *batch, const oxi_llm_rope *rope, ox_tensor *heads,
+                                  bool pairs) {
     const ox_llm_context *context = batch->context;
     ox_rope_desc desc;
     if (!rope) return heads;
@@ -42,9 +43,13 @@ static ox_tensor *oxi_llm_turn(const oxi_llm_batch *batch, const oxi_llm_rope *r
     const bool far = rope->long_factors && context->stretched;
     desc.magnitude = far ? rope->long_magnitude : rope->magnitude;
     desc.dims = (int)rope->size;
-    desc.interleaved = context->model->numbers.rope == OXI_LLM_ROPE_PAIRS;
+    desc.interleaved = pairs;
     desc.factors = far ? rope->long_factors : rope->factors;
     return ox_rope(heads, batch->positions, &desc);
+}
+
+static ox_tensor *oxi_llm_turn(const oxi_llm_batch *batch, const oxi_llm_rope *rope, ox_tensor *heads) {
+    return oxi_llm_turn_as(batch, rope, heads, batch->context->model->numbers.rope == OXI_LLM_ROPE_PAIRS);
 }
 
 /* Whether q and k of a turned layer have norms without weights. */
@@ -132,16 +137,19 @@ static ox_tensor *oxi_llm_attend(const oxi_llm_batch *batch, const oxi_llm_layer
     desc.softcap = n->score_cap;
     if (!oxi_llm_find_bias(batch, l, &desc.mask)) return NULL;
     if (l->part[OXI_LLM_KEY_SCORE].weight && !(desc.mask = oxi_llm_key_scores(l, v))) return NULL;
+    if (batch->chosen) desc.mask = batch->chosen;
     desc.sinks = l->part[OXI_LLM_SINKS].weight;
     if (batch->temperatures && warmer) q = ox_mul(q, batch->temperatures);
     return ox_scaled_dot_product_attention(q, k, v, &desc); /* [heads, S, value_size] */
 }
 
 /* Queries [S, heads * size] by one product, or by two with few numbers and a norm between them, of which x is
- * what the first gave. */
-static ox_tensor *oxi_llm_finish_queries(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *x) {
+ * what the first gave. *few: these with their norm, or NULL. */
+static ox_tensor *oxi_llm_finish_queries(const ox_llm *model, const oxi_llm_layer *l, ox_tensor *x,
+                                         ox_tensor **few) {
     const oxi_llm_part *p = l->part;
+    *few = NULL;
     if (p[OXI_LLM_QUERY].weight) return x;
-    x = oxi_llm_normalize_with(model, &p[OXI_LLM_QUERY_DOWN_NORM], x, model->numbers.latent_epsilon);
-    return oxi_llm_product(&p[OXI_LLM_QUERY_UP], x);
+    *few = oxi_llm_normalize_with(model, &p[OXI_LLM_QUERY_DOWN_NORM], x, model->numbers.latent_epsilon);
+    return oxi_llm_product(&p[OXI_LLM_QUERY_UP], *few);
 }

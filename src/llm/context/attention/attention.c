@@ -164,12 +164,13 @@ static ox_tensor *oxi_llm_attend_latent(const oxi_llm_batch *batch, int64_t inde
     const oxi_llm_layer *l = &model->layers[index];
     const oxi_llm_part *p = l->part;
     const int64_t turned = model->rope.size, plain = n->latent_key - turned;
-    ox_tensor *to_latent, *to_values, *q;
+    ox_tensor *to_latent, *to_values, *q, *few;
     oxi_llm_wanted list[2];
     list[0] = oxi_llm_want(&p[p[OXI_LLM_QUERY].weight ? OXI_LLM_QUERY : OXI_LLM_QUERY_DOWN], x);
     list[1] = oxi_llm_want(&p[OXI_LLM_LATENT], x);
     if (!oxi_llm_products(list, 2)) return NULL;
-    q = oxi_llm_finish_queries(model, l, list[0].out);
+    q = oxi_llm_finish_queries(model, l, list[0].out, &few);
+    if (!oxi_llm_choose_keys(batch, index, few, x)) return NULL;
     q = ox_transpose(oxi_llm_split(q, l->heads, n->latent_key), 0, 1); /* [heads, S, plain + turned] */
     to_latent = p[OXI_LLM_LATENT_KEY].weight;
     to_values = p[OXI_LLM_LATENT_VALUE].weight;
