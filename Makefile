@@ -162,11 +162,13 @@ check-shaders: $(BUILD)/tables
 
 # ---- one object of the implementation, and the programs that use it ----
 
-# With what runs its calls on other devices behind it (tests/mirror.c). Changes only when the set of headers
+# With what runs its calls on other devices behind it (tests/mirror.c), and the dispatches between two barriers
+# backwards for those who ask (record/submission.c). Changes only when the set of headers
 # or the flags change.
 $(BUILD)/impl.c: FORCE
 	@mkdir -p $(@D)
-	@{ echo '/* $(CC) $(OPT) $(CFLAGS) $(LIBS) */'; echo '#define OX_C_TIER'; echo '#define OX_IMPLEMENTATION'; \
+	@{ echo '/* $(CC) $(OPT) $(CFLAGS) $(LIBS) */'; echo '#define OX_C_TIER'; \
+	   echo '#define OXI_VK_BACKWARDS'; echo '#define OX_IMPLEMENTATION'; \
 	   for page in $(PAGES) mirror.c; do echo "#include \"$$page\""; done; } > $@.new
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 

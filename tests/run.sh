@@ -170,6 +170,18 @@ if [ -z "$SAN" ]; then
     done
 fi
 
+# ---- GPU suites with what lies between two barriers from its end to its beginning (OXI_VK_BACKWARDS) ----
+
+if [ -z "$SAN" ]; then
+    limit=${VULKAN_TIMEOUT:-1800}
+    for name in vulkan_families vulkan_fuse vulkan_llm vulkan_experts; do
+        program=$BUILD/tests/test_$name
+        selected tests/test_$name.c && [ -x "$program" ] || continue
+        suite "$name [backwards]" env OX_VULKAN_ORDER=backwards "$program"
+    done
+    limit=${TEST_TIMEOUT:-600}
+fi
+
 # ---- what the Vulkan layer says of two short suites; `make vulkan-validate` has the long ones ----
 
 # (no file of that name: T=validation selects it as if there were one)

@@ -1,8 +1,11 @@
 /* test_vulkan_back.c - gradients that a row of its own computes on Vulkan (vulkan/ops/back/) against those of
  * the composed rules in f64: softmax, norms, attention; operands of every layout and dtype, masks, groups of
  * heads, lines that registers hold and that are read again. No call takes the detour by the CPU, and a second
- * run has the same bits. Losses of classes, in chunks. The implementation is in this file, so that chunks are
- * small. OX_O0: the compiler takes longest here. */
+ * run has the same bits. Losses of classes, in chunks. That a missing barrier is seen where dispatches are
+ * written backwards (OX_VULKAN_ORDER). The implementation is in this file, so that chunks are small and notes
+ * are seen. OX_O0: the compiler takes longest here. */
+#define _POSIX_C_SOURCE 200809L /* setenv */
+#define OXI_VK_BACKWARDS
 #define OX_STATIC
 #define OX_NO_AVX /* one vector tier is enough: compile less */
 #define OX_IMPLEMENTATION
@@ -340,6 +343,24 @@ static void test_all_rows(void) {
     }
 }
 
+/* ---- the order of dispatches --------------------------------------------------------------------------- */
+
+/* A copy of what another one made is right in any order as long as a barrier lies between both. */
+static void test_order(void) {
+    for (int missing = 0; missing < 2; missing++)
+        OX_SCOPE {
+            oxi_vk_device *d = (oxi_vk_device *)gpu;
+            ox_tensor *t[3];
+            for (int i = 0; i < 3; i++) t[i] = ox_to(ox_full(OX_SHAPE(64), i, OX_F32), gpu);
+            CHECK(ox_device_sync(gpu) == OX_OK);
+            CHECK(ox_copy_(t[1], t[0]) != NULL && ox_copy_(t[2], t[1]) != NULL);
+            CHECK(d->recording && d->command_count == 2 && d->commands[1].epoch > d->commands[0].epoch);
+            if (missing) d->commands[1].epoch = d->commands[0].epoch;
+            const float got = (float)ox_item(ox_narrow(t[2], 0, 0, 1));
+            CHECK_MSG(got == (missing ? 1 : 0), "%s a barrier: %g", missing ? "without" : "with", got);
+        }
+}
+
 int main(void) {
     test_all_rows();
     gpu = ox_vulkan(0);
@@ -353,6 +374,11 @@ int main(void) {
     test_blind();
     test_losses();
     CHECK(ox_error() == OX_OK);
+    CHECK(ox_device_close(gpu) == OX_OK);
+    (void)setenv("OX_VULKAN_ORDER", "backwards", 1);
+    gpu = ox_vulkan(0);
+    CHECK_MSG(gpu != NULL, "%s", ox_error_text());
+    if (gpu) test_order();
     CHECK(ox_device_close(gpu) == OX_OK);
     return check_done("vulkan_back");
 }

@@ -35,7 +35,10 @@ enum {
     OXI_VK_SMALL = 1 << 15,            /* bytes of tensors that lie in blocks of their own: a token's rows and
                                         * the norms' weights, but no matrices */
     OXI_VK_SMALL_BLOCK = 32 << 20,
-    OXI_VK_SIZES = 40,                 /* lists of free chunks: each holds sizes up to twice the last's */
+    OXI_VK_SMALL_SIZES = OXI_VK_SMALL / OXI_VK_ALIGN,
+    OXI_VK_SIZES = OXI_VK_SMALL_SIZES + 32, /* lists of free chunks */
+    OXI_VK_RESTED = 8,                 /* barriers after which what used memory is far behind, */
+    OXI_VK_LOOKED_AT = 64,             /* and how many free chunks are looked at for one of those */
     OXI_VK_BLOCKS = 1024,              /* then free ones are given back: drivers have few allocations, 4096 */
     OXI_VK_SETS = 256,                 /* descriptor sets of a pool */
     OXI_VK_FREQUENCIES = 4,            /* tables of rope that are kept */
@@ -392,6 +395,9 @@ typedef struct oxi_vk_device {
     int64_t serial, done;              /* submissions made, known to be over */
     uint64_t work;                     /* bytes touched since the last submission */
     int recorded, batch;               /* dispatches and copies since then, and how many are enough */
+#ifdef OXI_VK_BACKWARDS                /* as tests are compiled */
+    bool backwards;                    /* OX_VULKAN_ORDER=backwards: from a barrier back to the one before */
+#endif
 
     /* record.c */
     int64_t epoch;                     /* the last one that anything noted has */

@@ -136,6 +136,10 @@ static ox_status oxi_vk_start(oxi_vk_device *d) {
     const uint32_t none = 0;
     const char *blocks = getenv("OX_VULKAN_BLOCKS");
     d->apart = blocks && strcmp(blocks, "apart") == 0;
+#ifdef OXI_VK_BACKWARDS
+    const char *order = getenv("OX_VULKAN_ORDER");
+    d->backwards = order && strcmp(order, "backwards") == 0;
+#endif
     d->epoch = 1;
     d->batch = OXI_VK_FIRST_BATCH;
     oxi_vk_learn_import(d);
