@@ -257,7 +257,8 @@ static ox_tensor *oxi_llm_place_beside(const ox_llm *model, oxi_llm_shared_memor
 
 /* Matrices that are multiplied head by head are kept in their dtype, where they do not stream. Of one that is
  * split, blocks of keys, whose scales would lie across their rows, become Q8_0, or f16 where rows are not
- * whole blocks of that. A GPU has blocks of both in f16: there to begin takes longer than to read. */
+ * whole blocks of that. A GPU has blocks in f16, also of a file that has them split: there to begin, and to
+ * unpack them head by head for each token, takes longer than to read. */
 static ox_status oxi_llm_place_head_matrices(ox_llm *model, oxi_llm_layer *l) {
     static const oxi_llm_layer_role roles[2] = {OXI_LLM_LATENT_KEY, OXI_LLM_LATENT_VALUE};
     oxi_llm_part *p = l->part;
@@ -279,6 +280,14 @@ static ox_status oxi_llm_place_head_matrices(ox_llm *model, oxi_llm_layer *l) {
             done = done && made[i];
         }
         oxi_llm_free_part(&p[OXI_LLM_LATENT_UP]);
+    }
+    for (int i = 0; i < 2 && l->attends && model->device != ox_cpu(); i++) {
+        ox_tensor *given = p[roles[i]].weight;
+        if (!given || !oxi_is_block(given->dtype) || ox_device_of(given) != model->device) continue;
+        ox_tensor *halves = ox_cast(given, OX_F16);
+        ox_release(p[roles[i]].weight);
+        p[roles[i]].weight = ox_retain(halves);
+        done = done && halves;
     }
     ox_scope_end(&scope);
     return done ? OX_OK : oxi_llm_error();

@@ -1,6 +1,6 @@
 /* Device memory: blocks from the driver, chunks of blocks for tensors, host-visible buffers.
- * Freed chunks join their free neighbors and are handed out again in place; blocks stay until memory runs
- * out or the device closes, so a steady loop asks the driver for nothing. Called through ox_device. */
+ * Freed chunks join their free neighbors, small ones when nothing fits, and are handed out again in place;
+ * blocks stay until memory runs out or the device closes, so a steady loop asks the driver for nothing. */
 
 /* A memory type of `allowed` with all of `wanted`; -1 if there is none. */
 static int oxi_vk_memory_type(const oxi_vk_device *d, uint32_t allowed, VkMemoryPropertyFlags wanted) {
@@ -109,10 +109,13 @@ static oxi_vk_chunk *oxi_vk_chunk_new(oxi_vk_block *block, uint64_t offset, uint
     return chunk;
 }
 
-/* The list for free chunks of so many bytes. */
+/* The list for free chunks of so many bytes: small sizes have one each, others share theirs with those up to
+ * twice as large. */
 static int oxi_vk_size_list(uint64_t bytes) {
-    int list = 0;
-    for (uint64_t n = bytes / OXI_VK_ALIGN; n > 1 && list < OXI_VK_SIZES - 1; n >>= 1) list++;
+    const uint64_t units = bytes / OXI_VK_ALIGN;
+    int list = OXI_VK_SMALL_SIZES + 1;
+    if (bytes <= OXI_VK_SMALL) return (int)units;
+    for (uint64_t n = units; n >= 2 * OXI_VK_SMALL_SIZES && list < OXI_VK_SIZES - 1; n >>= 1) list++;
     return list;
 }
 
@@ -179,28 +182,79 @@ static void oxi_vk_chunk_give(oxi_vk_device *d, oxi_vk_chunk *chunk) {
     chunk->block->used -= chunk->bytes;
     d->counters.bytes_in_use -= chunk->bytes;
     d->chunks--;
-    if (chunk->after && !chunk->after->used) {
-        oxi_vk_unlist_free(d, chunk->after);
-        oxi_vk_chunk_join(chunk);
-    }
-    if (chunk->before && !chunk->before->used) {
-        chunk = chunk->before;
-        oxi_vk_unlist_free(d, chunk);
-        oxi_vk_chunk_join(chunk);
+    if (!chunk->block->small) { /* small ones: oxi_vk_join_small */
+        if (chunk->after && !chunk->after->used) {
+            oxi_vk_unlist_free(d, chunk->after);
+            oxi_vk_chunk_join(chunk);
+        }
+        if (chunk->before && !chunk->before->used) {
+            chunk = chunk->before;
+            oxi_vk_unlist_free(d, chunk);
+            oxi_vk_chunk_join(chunk);
+        }
     }
     oxi_vk_list_free(d, chunk);
 }
 
-/* The smallest free chunk that is large enough, among the blocks for small tensors or the others: what an op
- * makes of small tensors lies in one block, so that one binding reaches all of it (fuse.c). */
-static oxi_vk_chunk *oxi_vk_chunk_find(const oxi_vk_device *d, uint64_t bytes) {
-    oxi_vk_chunk *const *lists = d->free_chunks[bytes <= OXI_VK_SMALL], *best = NULL;
-    for (int i = oxi_vk_size_list(bytes); i < OXI_VK_SIZES && !best; i++)
+/* Joins free neighbors in the blocks for small tensors, where nothing else fits: whoever gets what was joined
+ * waits for the last use of any part of it. Returns whether there were any. */
+static bool oxi_vk_join_small(oxi_vk_device *d) {
+    bool any = false;
+    for (oxi_vk_block *block = d->blocks; block; block = block->next)
+        for (oxi_vk_chunk *c = block->small ? block->first : NULL; c; c = c->after) {
+            if (c->used || !c->after || c->after->used) continue;
+            oxi_vk_unlist_free(d, c);
+            while (c->after && !c->after->used) {
+                oxi_vk_unlist_free(d, c->after);
+                oxi_vk_chunk_join(c);
+            }
+            oxi_vk_list_free(d, c);
+            any = true;
+        }
+    return any;
+}
+
+/* Of free chunks of one small size the first one in memory that nothing has used for a while, so that what is
+ * written into it is beside what is under way, and a steady loop gets the same ones each time round. Without
+ * one, the one that rested longest where there are many or `only` those; else NULL. */
+static oxi_vk_chunk *oxi_vk_chunk_rested(const oxi_vk_device *d, oxi_vk_chunk *list, bool only) {
+    oxi_vk_chunk *rested = NULL, *oldest = NULL;
+    int64_t least = INT64_MAX;
+    int looked = 0;
+    for (oxi_vk_chunk *c = list; c && looked < OXI_VK_LOOKED_AT; c = c->free_after, looked++) {
+        const int64_t last = c->last.read > c->last.written ? c->last.read : c->last.written;
+        if (last + OXI_VK_RESTED <= d->epoch && (!rested || c->offset < rested->offset)) rested = c;
+        if (last < least) oldest = c;
+        if (last < least) least = last;
+    }
+    return rested ? rested : only || looked == OXI_VK_LOOKED_AT ? oldest : NULL;
+}
+
+/* The smallest chunk of a range of lists that is large enough, or the first one of that very size. */
+static oxi_vk_chunk *oxi_vk_chunk_larger(const oxi_vk_device *d, oxi_vk_chunk *const *lists, int from, int to,
+                                         uint64_t bytes) {
+    oxi_vk_chunk *best = NULL;
+    for (int i = from; i < to && !best; i++)
         for (oxi_vk_chunk *c = lists[i]; c; c = c->free_after) {
             if (c->bytes == bytes) return c;
             if (c->bytes > bytes && !d->apart && (!best || c->bytes < best->bytes)) best = c;
         }
     return best;
+}
+
+/* A free chunk that is large enough, among the blocks for small tensors or the others: what an op makes of
+ * small tensors lies in one block, so that one binding reaches all of it (fuse.c). Small sizes are cut from
+ * what is large until there are enough of them, before those of other sizes are. */
+static oxi_vk_chunk *oxi_vk_chunk_find(oxi_vk_device *d, uint64_t bytes) {
+    const int list = oxi_vk_size_list(bytes), large = OXI_VK_SMALL_SIZES + 1;
+    const bool small = bytes <= OXI_VK_SMALL;
+    oxi_vk_chunk *const *lists = d->free_chunks[small], *found;
+    if (!small) return oxi_vk_chunk_larger(d, lists, list, OXI_VK_SIZES, bytes);
+    found = oxi_vk_chunk_rested(d, lists[list], false);
+    if (!found) found = oxi_vk_chunk_larger(d, lists, large, OXI_VK_SIZES, bytes);
+    if (!found) found = oxi_vk_chunk_rested(d, lists[list], true);
+    if (!found && oxi_vk_join_small(d)) found = oxi_vk_chunk_larger(d, lists, large, OXI_VK_SIZES, bytes);
+    return found ? found : oxi_vk_chunk_larger(d, lists, list, large, bytes);
 }
 
 /* ---- blocks -------------------------------------------------------------------------------------------- */
