@@ -225,6 +225,35 @@ static void make_olmoe(int layers) { make_normed("olmoe", layers, HEADS, true, f
 static void make_hunyuan(int layers) { make_normed("hunyuan-dense", layers, 2, false, false, false); }
 static void make_maincoder(int layers) { make_normed("maincoder", layers, 2, false, false, false); }
 
+/* Gated delta nets, whose heads share queries and keys by twos, in place of attention. */
+static void make_delta(int layers) {
+    enum { GROUPS = 2, KEY = 16 };
+    begin("qwen35", layers);
+    plain_fact("attention.layer_norm_rms_epsilon", 1e-5);
+    plain_whole("ssm.inner_size", WIDTH);
+    plain_whole("ssm.conv_kernel", 4);
+    plain_whole("ssm.state_size", KEY);
+    plain_whole("ssm.time_step_rank", HEADS);
+    plain_whole("ssm.group_count", GROUPS);
+    plain_whole("full_attention_interval", 2 * MORE); /* none */
+    plain_norm("output_norm", WIDTH, 0);
+    for (int l = 0; l < layers; l++) {
+        const int rows = 2 * GROUPS * KEY + WIDTH;
+        plain_norm(plain_name(l, "attn_norm"), WIDTH, 0);
+        plain_norm(plain_name(l, "post_attention_norm"), WIDTH, 0);
+        plain_matrix(plain_name(l, "attn_qkv.weight"), rows, WIDTH);
+        plain_put(plain_name(l, "attn_gate.weight"), 0, WIDTH, WIDTH, 0, -1);
+        plain_put(plain_name(l, "ssm_beta.weight"), 0, HEADS, WIDTH, 0, -0.5);
+        plain_put(plain_name(l, "ssm_alpha.weight"), 0, HEADS, WIDTH, 0, -0.5);
+        plain_put(plain_name(l, "ssm_dt.bias"), 0, 0, HEADS, 0, 0.5);
+        plain_put(plain_name(l, "ssm_a"), 0, 0, HEADS, -1, 0.2);
+        plain_put(plain_name(l, "ssm_conv1d.weight"), 0, rows, 4, 1, 0.2);
+        plain_norm(plain_name(l, "ssm_norm"), KEY, 0);
+        plain_matrix(plain_name(l, "ssm_out.weight"), WIDTH, WIDTH);
+        put_gated(l, "", HIDDEN);
+    }
+}
+
 /* ---- both sides ---------------------------------------------------------------------------------------- */
 
 typedef struct family {
@@ -246,6 +275,7 @@ static const family families[] = {
     {"olmoe", make_olmoe, 6, 5},
     {"hunyuan", make_hunyuan, 6, 5},
     {"maincoder", make_maincoder, 6, 5},
+    {"delta net", make_delta, 15, 11},
 };
 
 static int32_t token_at(int i) {

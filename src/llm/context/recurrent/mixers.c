@@ -245,25 +245,31 @@ static ox_tensor *oxi_llm_short_conv(const oxi_llm_batch *batch, int64_t index, 
 
 /* ---- delta nets ---------------------------------------------------------------------------------------- */
 
-/* Rows [heads, S, size] of length `length`. */
-static ox_tensor *oxi_llm_of_length(ox_tensor *x, double length, double epsilon) {
-    if (!x) return NULL;
-    const double size = (double)x->shape[2];
-    return ox_mul_number_(ox_rms_norm(ox_contiguous(x), 1, NULL, epsilon / size), length / sqrt(size));
+/* The same for queries and, behind them, keys: [2 groups, S, size] -> [2 heads, S, size] */
+static ox_tensor *oxi_llm_share_both(ox_tensor *x, int64_t heads, bool paired) {
+    if (!x || x->shape[0] == 2 * heads) return x;
+    const int64_t groups = x->shape[0] / 2, rows = x->shape[1], size = x->shape[2], each = heads / groups;
+    x = ox_unsqueeze(ox_unflatten(x, 0, OX_SHAPE(2, groups)), paired ? 2 : 1);
+    x = paired ? ox_expand(x, OX_SHAPE(2, groups, each, rows, size))
+               : ox_expand(x, OX_SHAPE(2, each, groups, rows, size));
+    return ox_reshape(x, OX_SHAPE(2 * heads, rows, size));
 }
 
-/* q, k and v behind the convolution, [S, q | k | v], as linear attention takes them. */
+/* q, k and v behind the convolution, [S, q | k | v], as linear attention takes them, q and k up to factors:
+ * keys have length 1, queries one of size^-0.5. */
 static bool oxi_llm_place_delta(const ox_llm *model, ox_tensor *x, oxi_llm_linear *in) {
     const oxi_llm_mixing *m = &model->numbers.mixing;
     const bool paired = oxi_llm_has_trait(model, OXI_LLM_TRAIT(PAIRED_HEADS));
     const double epsilon = m->length_epsilon > 0 ? m->length_epsilon : model->numbers.epsilon;
     const int64_t keys = m->groups * m->key;
-    in->q = oxi_llm_by_head(oxi_llm_columns(x, 0, keys), m->groups, m->key);
-    in->k = oxi_llm_by_head(oxi_llm_columns(x, keys, keys), m->groups, m->key);
+    const double size = (double)m->key;
     in->v = oxi_llm_by_head(oxi_llm_columns(x, 2 * keys, m->inner), m->heads, m->value);
-    in->q =
-        oxi_llm_share_groups(oxi_llm_of_length(in->q, 1 / sqrt((double)m->key), epsilon), m->heads, paired);
-    in->k = oxi_llm_share_groups(oxi_llm_of_length(in->k, 1, epsilon), m->heads, paired);
+    x = ox_contiguous(oxi_llm_by_head(oxi_llm_columns(x, 0, 2 * keys), 2 * m->groups, m->key));
+    x = oxi_llm_share_both(ox_rms_norm(x, 1, NULL, epsilon / size), m->heads, paired);
+    in->q = ox_narrow(x, 0, 0, m->heads);
+    in->k = ox_narrow(x, 0, m->heads, m->heads);
+    in->scale[0] = 1 / size;
+    in->scale[1] = 1 / sqrt(size);
     return in->q && in->k && in->v;
 }
 

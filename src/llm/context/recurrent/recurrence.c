@@ -267,6 +267,7 @@ typedef struct oxi_llm_linear {
     ox_tensor *q, *k, *v;     /* [heads, S, key], [heads, S, key], [heads, S, value] */
     ox_tensor *decay;         /* logarithms, [heads, S, 1] or [heads, S, key] */
     ox_tensor *rate;          /* [heads, S, 1], or NULL */
+    double scale[2];          /* with rates: q and k are so many times what is given */
     ox_tensor *erase, *write; /* [heads, S, key], or NULL; not with rates */
     ox_tensor *own;           /* [heads, 1, value], or NULL: out = q M + own, of M before the position */
 } oxi_llm_linear;
@@ -278,15 +279,22 @@ enum { OXI_LLM_CHUNK = 64, OXI_LLM_CHUNK_WIDE = 16, OXI_LLM_CHUNK_LEAST = 3 };
 /* Positions one by one, in one pass over the memory. What the delta rule takes off is erased of the memory as
  * it was: rate (k exp(decay) M). */
 static ox_tensor *oxi_llm_linear_steps(const oxi_llm_linear *in, ox_tensor **memory) {
-    ox_tensor *v = in->v, *erase = in->erase, *write = in->write;
-    if (!in->q || !*memory) return NULL;
+    ox_tensor *q = in->q, *v = in->v, *erase = in->erase, *write = in->write;
+    if (!q || !*memory) return NULL;
     if (in->rate) {
-        v = ox_mul(v, in->rate);
-        erase = ox_neg_(ox_mul(in->k, ox_exp(in->decay)));
-        write = ox_mul(in->k, in->rate);
-        if (!erase || !write) return NULL;
+        ox_tensor *of[5] = {in->k, in->decay, in->rate, q, v}, *made[4] = {NULL, NULL, NULL, NULL};
+        const double scale[2] = {in->scale[1], in->scale[0]};
+        const bool all = in->k && v && in->k->shape[2] == v->shape[2];
+        if (!oxi_llm_chain(all ? "a n0 * =p b exp neg * ; p c * ; d n1 * ; e c n0 * * ;"
+                               : "a n0 * =p b exp neg * ; p c * ; d n1 * ;",
+                           of, all ? 5 : 4, scale, 2, made))
+            return NULL;
+        erase = made[0];
+        write = made[1];
+        q = made[2];
+        v = all ? made[3] : ox_mul_number_(ox_mul(v, in->rate), scale[0]); /* instead of k */
     }
-    ox_tensor *both = ox_linear_attention(in->q, in->k, v, in->decay, *memory, erase, write);
+    ox_tensor *both = ox_linear_attention(q, in->k, v, in->decay, *memory, erase, write);
     *memory = ox_narrow(both, 1, in->q->shape[1], in->q->shape[2]);
     return ox_narrow(both, 1, 0, in->q->shape[1]);
 }
@@ -352,7 +360,12 @@ static ox_tensor *oxi_llm_erased(const oxi_llm_linear *in, ox_tensor *left, ox_t
 }
 
 /* T positions at once: each sees the memory before them, and the others by products. */
-static ox_tensor *oxi_llm_linear_chunk(const oxi_llm_linear *in, ox_tensor **memory) {
+static ox_tensor *oxi_llm_linear_chunk(const oxi_llm_linear *given, ox_tensor **memory) {
+    oxi_llm_linear scaled = *given;
+    const oxi_llm_linear *in = &scaled;
+    if (given->rate) scaled.q = ox_mul_number(given->q, given->scale[0]);
+    if (given->rate) scaled.k = ox_mul_number(given->k, given->scale[1]);
+    if (!in->q || !in->k) return NULL;
     const int64_t last = in->k->shape[1] - 1;
     ox_tensor *left = oxi_llm_decays(in->decay), *from = ox_exp_(ox_cumsum(in->decay, 1)), *u = in->v;
     if (!left || !from) return NULL;
@@ -420,6 +433,11 @@ static ox_tensor *oxi_llm_linear_late(const oxi_llm_batch *batch, int64_t index,
                    : ox_addcmul(out, ox_sum(ox_mul(in->q, in->k), OX_DIMS(2), true), in->v, 1);
 }
 
+/* Whether so few positions are taken one behind the other. */
+static bool oxi_llm_one_by_one(const ox_llm *model, int64_t count) {
+    return count < (model->device == ox_cpu() ? OXI_LLM_CHUNK_LEAST : 2);
+}
+
 /* All of a batch: [heads, S, value]; the memory is the layer's state. */
 static ox_tensor *oxi_llm_run_linear(const oxi_llm_batch *batch, int64_t index, const oxi_llm_linear *in) {
     const ox_llm *model = batch->context->model;
@@ -431,6 +449,10 @@ static ox_tensor *oxi_llm_run_linear(const oxi_llm_batch *batch, int64_t index, 
     if (!memory) return NULL;
     const int64_t most = in->decay->shape[2] == 1 ? OXI_LLM_CHUNK : OXI_LLM_CHUNK_WIDE;
     const int64_t all = in->q->shape[1], shape[3] = {m->heads, all, m->value};
+    if (oxi_llm_one_by_one(model, all)) {
+        ox_tensor *rows = oxi_llm_linear_steps(in, &memory);
+        return rows && oxi_llm_write_memory(batch, index, memory) ? rows : NULL;
+    }
     ox_tensor *out = oxi_tensor_new(model->device, OX_F32, 3, shape);
     for (int64_t start = 0; out && start < all; start += most) {
         const int64_t count = all - start < most ? all - start : most;
@@ -443,8 +465,9 @@ static ox_tensor *oxi_llm_run_linear(const oxi_llm_batch *batch, int64_t index, 
         part.rate = in->rate ? ox_narrow(in->rate, 1, start, count) : NULL;
         part.erase = in->erase ? ox_narrow(in->erase, 1, start, count) : NULL;
         part.write = in->erase ? ox_narrow(in->write, 1, start, count) : NULL;
-        const bool few = count < (model->device == ox_cpu() ? OXI_LLM_CHUNK_LEAST : 2);
-        ox_tensor *rows = few ? oxi_llm_linear_steps(&part, &memory) : oxi_llm_linear_chunk(&part, &memory);
+        memcpy(part.scale, in->scale, sizeof part.scale);
+        ox_tensor *rows = oxi_llm_one_by_one(model, count) ? oxi_llm_linear_steps(&part, &memory)
+                                                           : oxi_llm_linear_chunk(&part, &memory);
         const bool done = rows && ox_copy_(ox_narrow(out, 1, start, count), rows) &&
                           oxi_llm_write_memory(batch, index, memory);
         ox_scope_end(&scope);

@@ -1,13 +1,34 @@
-/* Linear attention that erases nothing: a workgroup some columns of a head's memory. What erases goes by its
- * parts, for which there are as many buffers as there are. Called by the Vulkan device for RECURRENCE. */
+/* Linear attention: a workgroup some columns of a head's memory. Called by the Vulkan device for
+ * RECURRENCE. */
+
+enum { OXI_VK_LINEAR_ERASE = 5, OXI_VK_LINEAR_WRITE = 6 }; /* operands that may be missing */
+
+/* All operands, of which two have no binding of their own; false: they lie in more blocks than there are. */
+static bool oxi_vk_bind_linear(oxi_vk_dispatch *dispatch, const oxi_call *call) {
+    const ox_tensor *erase = call->in[OXI_VK_LINEAR_ERASE], *write = call->in[OXI_VK_LINEAR_WRITE];
+    oxi_vk_chunk *chunk[2] = {erase ? oxi_vk_chunk_of(erase) : NULL, erase ? oxi_vk_chunk_of(write) : NULL};
+    oxi_vk_bind(dispatch, 0, call->out[0], true);
+    for (int i = 0; i < OXI_VK_LINEAR_ERASE; i++) oxi_vk_bind(dispatch, i + 1, call->in[i], false);
+    dispatch->special.linear_attention.erases = erase != NULL;
+    return oxi_vk_bind_blocks(dispatch, chunk, 2, &dispatch->special.linear_attention.blocks);
+}
 
 static bool oxi_vk_can_recurrence(const oxi_vk_device *d, const oxi_call *call) {
+    oxi_vk_dispatch dispatch;
     (void)d;
     if (call->op == OXI_OP_selective_scan) return oxi_vk_can_selective(call);
-    if (call->in[5] || call->out[0]->dtype != OX_F32 || !oxi_vk_fits(call->out[0])) return false;
-    for (int i = 0; i < 5; i++)
-        if (call->in[i]->dtype != OX_F32 || !oxi_vk_fits(call->in[i])) return false;
-    return true;
+    if (call->out[0]->dtype != OX_F32 || !oxi_vk_fits(call->out[0])) return false;
+    for (int i = 0; i <= OXI_VK_LINEAR_WRITE; i++)
+        if (call->in[i] && (call->in[i]->dtype != OX_F32 || !oxi_vk_fits(call->in[i]))) return false;
+    memset(&dispatch, 0, sizeof dispatch);
+    return oxi_vk_bind_linear(&dispatch, call);
+}
+
+/* Places of what is erased or written, [heads, positions, keys], or of nothing. */
+static void oxi_vk_linear_places(const ox_tensor *t, uint32_t *to) {
+    if (!t) return;
+    to[0] = oxi_vk_element_at(t);
+    for (int i = 0; i < 3; i++) to[1 + i] = (uint32_t)t->stride[i];
 }
 
 static ox_status oxi_vk_recurrence(oxi_vk_device *d, const oxi_call *call) {
@@ -36,9 +57,10 @@ static ox_status oxi_vk_recurrence(oxi_vk_device *d, const oxi_call *call) {
     params.out_head = (uint32_t)out->stride[0];
     params.out_row = (uint32_t)out->stride[1];
     params.out_column = (uint32_t)out->stride[2];
+    oxi_vk_linear_places(call->in[OXI_VK_LINEAR_ERASE], params.erase);
+    oxi_vk_linear_places(call->in[OXI_VK_LINEAR_WRITE], params.write);
     memset(&dispatch, 0, sizeof dispatch);
-    oxi_vk_bind(&dispatch, 0, out, true);
-    for (int i = 0; i < 5; i++) oxi_vk_bind(&dispatch, i + 1, call->in[i], false);
+    (void)oxi_vk_bind_linear(&dispatch, call);
     dispatch.shader = OXI_VK_SHADER_linear_attention;
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
