@@ -162,9 +162,9 @@ check-shaders: $(BUILD)/tables
 
 # ---- one object of the implementation, and the programs that use it ----
 
-# With what runs its calls on other devices behind it (tests/mirror.c), and the dispatches between two barriers
-# backwards for those who ask (record/submission.c). Changes only when the set of headers
-# or the flags change.
+# With what runs its calls on other devices behind it (tests/mirror.c), and what lies between two barriers on
+# a GPU backwards for those who ask (record/submission.c). Changes only when the set of headers or the flags
+# change.
 $(BUILD)/impl.c: FORCE
 	@mkdir -p $(@D)
 	@{ echo '/* $(CC) $(OPT) $(CFLAGS) $(LIBS) */'; echo '#define OX_C_TIER'; \
