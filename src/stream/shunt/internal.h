@@ -244,6 +244,7 @@ typedef struct oxi_shunt_problem {
     double begun, begun_work;        /* when that began; what this thread had worked by then; */
     double time_share;               /* what a second of time counts as, where less was worked */
     bool fits;                       /* in another order: then no longer than that */
+    bool another;                    /* order is to be searched next, where none of this one fits in time */
     ox_recompute recompute;
     oxi_shunt_item *const *items;    /* NULL in tests */
 } oxi_shunt_problem;

@@ -136,6 +136,49 @@ static bool oxi_shunt_is_apart(const oxi_shunt_known *k) {
     return k->pinned || k->small;
 }
 
+/* ---- the bound ----------------------------------------------------------------------------------------- */
+
+typedef struct oxi_shunt_saving {
+    double worth;
+    uint64_t room;
+    double seconds, takes;
+} oxi_shunt_saving;
+
+static int oxi_shunt_saving_compare(const void *a, const void *b) {
+    const oxi_shunt_saving *x = (const oxi_shunt_saving *)a, *y = (const oxi_shunt_saving *)b;
+    return x->worth > y->worth ? -1 : x->worth < y->worth;
+}
+
+/* What has to come from a tier (0 the host, 1 the disk) once and go back once, but for what fits the device,
+ * and of the disk's the host; takes: what that takes from computing. */
+static double oxi_shunt_tier_bound(const oxi_shunt_problem *p, const oxi_shunt_order *o, int tier,
+                                   double *takes) {
+    oxi_shunt_saving *list = (oxi_shunt_saving *)oxi_shunt_list((size_t)p->item_count, sizeof *list);
+    double seconds = 0, room = (double)(p->capacity + (tier ? p->host_room : 0));
+    int32_t count = 0;
+    for (int32_t i = 0; list && i < p->item_count; i++) {
+        const oxi_shunt_known *k = &p->known[i];
+        bool writes = false, reads = o->first[i] < o->first[i + 1] && o->use[o->first[i]] & 1;
+        for (int32_t a = o->first[i]; a < o->first[i + 1]; a++) writes = writes || o->use[a] & 2;
+        if (!k->had || !k->held || k->on_host == (tier == 1)) continue;
+        list[count].seconds = (reads ? k->load[tier] - p->least[tier ? OXI_LANE_DISK : OXI_LANE_DOWN] : 0) +
+                              (writes ? k->save[tier] - p->least[tier ? OXI_LANE_DISK : OXI_LANE_UP] : 0);
+        list[count].takes = reads * k->load_takes[tier] + writes * k->save_takes[tier];
+        list[count].room = k->room;
+        list[count].worth = list[count].seconds / (double)k->room;
+        count++;
+    }
+    if (list) qsort(list, (size_t)count, sizeof *list, oxi_shunt_saving_compare);
+    for (int32_t i = 0; i < count; i++) {
+        double part = (double)list[i].room <= room ? 1 : room / (double)list[i].room;
+        seconds += (1 - part) * list[i].seconds;
+        *takes += (1 - part) * list[i].takes;
+        room -= part * (double)list[i].room;
+    }
+    oxi_shunt_unlist(list, (size_t)p->item_count, sizeof *list);
+    return seconds;
+}
+
 /* ---- who leaves ---------------------------------------------------------------------------------------- */
 
 /* Items by their next use, the latest on top; entries that are out of date are passed over. */

@@ -27,7 +27,9 @@ typedef struct oxi_shunt_schedule {
     uint8_t *tier;       /* of items: where the copy off the device is; 1 the host, 2 the disk */
     int32_t (*saved)[2]; /* of items: the lane and number of the last save; -1 */
     oxi_shunt_block *block;
-    int32_t bin[OXI_SHUNT_BINS], open_count; /* lists of free ones; of all of them, so many */
+    int32_t bin[OXI_SHUNT_BINS];             /* lists of free ones, by when they are (by_time), */
+    int32_t bin_end[OXI_SHUNT_BINS];         /* and their last ones, where there are any */
+    int32_t open_count;                      /* of all of them, so many */
     uint64_t bins;                           /* which of the lists have any, a bit each */
     int32_t *block_of;                       /* of items that are on the device */
     size_t block_room;
@@ -45,6 +47,7 @@ typedef struct oxi_shunt_schedule {
     uint64_t *below; /* by slot: where the places begin that are kept for who comes in it (reserve.c) */
     uint64_t limit;  /* where a place has to end */
     int packing;
+    bool by_time;  /* lists of free blocks are sorted by that */
     int32_t taken; /* places so far: every other is at the end of memory, with OXI_PACK_TURNS */
     bool tight; /* places are those that leave the least, at the beginnings of free runs */
 } oxi_shunt_schedule;
@@ -67,24 +70,37 @@ static void oxi_shunt_block_unlist(oxi_shunt_schedule *s, int32_t b) {
         s->bin[one->bin] = one->next;
     if (one->next >= 0)
         s->block[one->next].last = one->last;
-    else if (one->last < 0)
-        s->bins &= ~((uint64_t)1 << one->bin);
+    else
+        s->bin_end[one->bin] = one->last;
+    if (s->bin[one->bin] < 0) s->bins &= ~((uint64_t)1 << one->bin);
 }
 
+static int oxi_shunt_block_bin(const oxi_shunt_schedule *s, const oxi_shunt_block *one) {
+    bool alone = !oxi_shunt_block_free(s, one->before) && !oxi_shunt_block_free(s, one->behind);
+    return alone ? oxi_shunt_bin_of(one->bytes) : 0;
+}
+
+/* Behind those of its list that are free by then, for who looks for the earliest ends with the first that is
+ * too late; mostly that is its end. */
 static void oxi_shunt_block_enlist(oxi_shunt_schedule *s, int32_t b) {
     oxi_shunt_block *one = &s->block[b];
-    bool alone = !oxi_shunt_block_free(s, one->before) && !oxi_shunt_block_free(s, one->behind);
-    one->bin = alone ? oxi_shunt_bin_of(one->bytes) : 0;
-    one->last = -1;
-    one->next = s->bin[one->bin];
-    if (one->next >= 0) s->block[one->next].last = b;
-    s->bin[one->bin] = b;
+    one->bin = oxi_shunt_block_bin(s, one);
+    one->last = s->bin[one->bin] < 0 ? -1 : s->bin_end[one->bin];
+    while (s->by_time && one->last >= 0 && s->block[one->last].free_at > one->free_at)
+        one->last = s->block[one->last].last;
+    int32_t *from = one->last < 0 ? &s->bin[one->bin] : &s->block[one->last].next;
+    one->next = *from;
+    *from = b;
+    if (one->next >= 0)
+        s->block[one->next].last = b;
+    else
+        s->bin_end[one->bin] = b;
     s->bins |= (uint64_t)1 << one->bin;
 }
 
 /* Of a block whose neighbors or bytes are others now. */
 static void oxi_shunt_block_relist(oxi_shunt_schedule *s, int32_t b) {
-    if (!oxi_shunt_block_free(s, b)) return;
+    if (!oxi_shunt_block_free(s, b) || s->block[b].bin == oxi_shunt_block_bin(s, &s->block[b])) return;
     oxi_shunt_block_unlist(s, b);
     oxi_shunt_block_enlist(s, b);
 }
@@ -230,6 +246,10 @@ static bool oxi_shunt_fit_best(const oxi_shunt_schedule *s, int bin, bool end, u
         if (!end && s->tight && oxi_shunt_block_free(s, s->block[b].before)) continue; /* inside of a run */
         if (found && by_place && s->block[b].place >= best->place) continue;
         const double latest = found && by_time ? best->free_at : HUGE_VAL;
+        if (!end && s->block[b].free_at > latest) {
+            if (s->by_time) break;
+            continue;
+        }
         bool fits = end ? oxi_shunt_fit_end(s, b, room, &fit) : oxi_shunt_fit_at(s, b, room, latest, &fit);
         if (!fits) continue;
         if (fit.place + (end ? fit.left : 0) + room > limit) continue;
@@ -247,6 +267,7 @@ static bool oxi_shunt_fit_alone(const oxi_shunt_schedule *s, int bin, bool end, 
     const uint64_t limit = s->kept ? s->limit : UINT64_MAX;
     for (int32_t b = s->bin[bin]; b >= 0; b = s->block[b].next) {
         const oxi_shunt_block *one = &s->block[b];
+        if (s->by_time && !s->tight && !end && found && one->free_at > best->free_at) break;
         if (one->bytes < room) continue;
         oxi_shunt_fit fit;
         fit.left = fit.run_left = one->bytes - room;
@@ -259,6 +280,14 @@ static bool oxi_shunt_fit_alone(const oxi_shunt_schedule *s, int bin, bool end, 
         found = true;
     }
     return found;
+}
+
+/* Whether nobody of a list, nor of those of larger blocks, beats the best fit so far, by what they leave. */
+static bool oxi_shunt_leaves_least(const oxi_shunt_schedule *s, int bin, uint64_t room, double now,
+                                   const oxi_shunt_fit *best) {
+    const uint64_t bytes = bin > 1 ? (uint64_t)1 << (bin - 2 + 12) : 0; /* of the least of them */
+    if (s->packing & OXI_PACK_ENDS || bytes < room) return false;
+    return s->tight ? best->run_left < bytes - room : best->free_at <= now && best->left < bytes - room;
 }
 
 /* Whether the next place, an item's, is at the end of memory. */
@@ -330,8 +359,10 @@ static bool oxi_shunt_take_place(oxi_shunt_schedule *s, double now, oxi_shunt_se
     for (int anywhere = s->kept == NULL; anywhere < 2 && !found; anywhere++) {
         s->limit = anywhere ? UINT64_MAX : oxi_shunt_limit_of(s, g);
         found = oxi_shunt_fit_best(s, 0, end, room, now, false, &best);
-        for (int bin = oxi_shunt_bin_of(room); s->bins >> bin; bin++)
+        for (int bin = oxi_shunt_bin_of(room); s->bins >> bin; bin++) {
+            if (found && !end && oxi_shunt_leaves_least(s, bin, room, now, &best)) break;
             if (s->bins >> bin & 1) found = oxi_shunt_fit_alone(s, bin, end, room, now, found, &best);
+        }
     }
     s->block_of[g->item] = -1;
     s->placed += room;
@@ -343,11 +374,12 @@ static bool oxi_shunt_take_place(oxi_shunt_schedule *s, double now, oxi_shunt_se
 /* Two free neighbors become the first of them. */
 static void oxi_shunt_block_merge(oxi_shunt_schedule *s, int32_t x, int32_t y) {
     oxi_shunt_block *one = &s->block[x], *two = &s->block[y];
+    oxi_shunt_block_unlist(s, x);
     one->bytes += two->bytes;
     if (two->free_at > one->free_at) one->free_at = two->free_at;
     oxi_shunt_clock_join(one->clock, two->clock);
     oxi_shunt_block_remove(s, y);
-    oxi_shunt_block_relist(s, x);
+    oxi_shunt_block_enlist(s, x);
 }
 
 /* Free neighbors become one where the order of what they wait for says nothing any more, or where there are

@@ -19,51 +19,10 @@ typedef struct oxi_shunt_search {
     double bound, disk, link, end;
     double enough;     /* costs that no other way is much below */
     double took;       /* seconds of the last way */
+    double all_end;    /* the end, with the time that is left to second runs */
+    bool spares;       /* time for another way, which is tried if this one fails */
     bool found, whole; /* whole: no order with second runs is better */
 } oxi_shunt_search;
-
-/* ---- the bound ----------------------------------------------------------------------------------------- */
-
-typedef struct oxi_shunt_saving {
-    double worth;
-    uint64_t room;
-    double seconds, takes;
-} oxi_shunt_saving;
-
-static int oxi_shunt_saving_compare(const void *a, const void *b) {
-    const oxi_shunt_saving *x = (const oxi_shunt_saving *)a, *y = (const oxi_shunt_saving *)b;
-    return x->worth > y->worth ? -1 : x->worth < y->worth;
-}
-
-/* What has to come from a tier (0 the host, 1 the disk) once and go back once, but for what fits the device,
- * and of the disk's the host; takes: what that takes from computing. */
-static double oxi_shunt_tier_bound(const oxi_shunt_problem *p, const oxi_shunt_order *o, int tier,
-                                   double *takes) {
-    oxi_shunt_saving *list = (oxi_shunt_saving *)oxi_shunt_list((size_t)p->item_count, sizeof *list);
-    double seconds = 0, room = (double)(p->capacity + (tier ? p->host_room : 0));
-    int32_t count = 0;
-    for (int32_t i = 0; list && i < p->item_count; i++) {
-        const oxi_shunt_known *k = &p->known[i];
-        bool writes = false, reads = o->first[i] < o->first[i + 1] && o->use[o->first[i]] & 1;
-        for (int32_t a = o->first[i]; a < o->first[i + 1]; a++) writes = writes || o->use[a] & 2;
-        if (!k->had || !k->held || k->on_host == (tier == 1)) continue;
-        list[count].seconds = (reads ? k->load[tier] - p->least[tier ? OXI_LANE_DISK : OXI_LANE_DOWN] : 0) +
-                              (writes ? k->save[tier] - p->least[tier ? OXI_LANE_DISK : OXI_LANE_UP] : 0);
-        list[count].takes = reads * k->load_takes[tier] + writes * k->save_takes[tier];
-        list[count].room = k->room;
-        list[count].worth = list[count].seconds / (double)k->room;
-        count++;
-    }
-    if (list) qsort(list, (size_t)count, sizeof *list, oxi_shunt_saving_compare);
-    for (int32_t i = 0; i < count; i++) {
-        double part = (double)list[i].room <= room ? 1 : room / (double)list[i].room;
-        seconds += (1 - part) * list[i].seconds;
-        *takes += (1 - part) * list[i].takes;
-        room -= part * (double)list[i].room;
-    }
-    oxi_shunt_unlist(list, (size_t)p->item_count, sizeof *list);
-    return seconds;
-}
 
 /* ---- tries --------------------------------------------------------------------------------------------- */
 
@@ -74,16 +33,20 @@ static double oxi_shunt_costs(const oxi_shunt_plan *plan) {
     return plan->simulated + plan->takes + over;
 }
 
-/* Whether there is a plan already, without what is tried now. */
+/* Whether there is a plan already, without what is tried now, or is going to be by what is tried next. */
 static bool oxi_shunt_has_one(const oxi_shunt_search *s) {
-    return s->found || s->p->fits;
+    return s->found || s->p->fits || s->p->another || s->spares;
 }
 
 /* On a busy machine the first ways may take all of the time: one that fits is wanted whatever it takes. Of
  * large steps no way is begun that would not be done with in time. */
 static bool oxi_shunt_is_over(const oxi_shunt_search *s) {
-    if (!s->found) return oxi_shunt_spent(s->p) > s->end + (s->p->fits ? 0 : 10 * s->p->time_most);
+    if (!s->found) return oxi_shunt_spent(s->p) > s->end + (oxi_shunt_has_one(s) ? 0 : 10 * s->p->time_most);
     return oxi_shunt_costs(s->best) <= s->enough || oxi_shunt_spent(s->p) + s->took > s->end;
+}
+
+static bool oxi_shunt_is_large(const oxi_shunt_search *s) {
+    return s->order.access_count > OXI_SHUNT_FEW;
 }
 
 /* Seconds that a try has to stay below; 0: whatever it takes. */
@@ -152,10 +115,10 @@ static bool oxi_shunt_clear_slots(oxi_shunt_search *s, int32_t behind) {
  * item is large, and then slots are cleared. */
 static bool oxi_shunt_schedule_mended(oxi_shunt_search *s, int packing) {
     enum { MENDS = 40, MENDS_OF_LARGE = 8 };
-    bool large = s->order.access_count > OXI_SHUNT_FEW;
+    bool large = oxi_shunt_is_large(s);
     memset(s->order.alone, 0, (size_t)s->order.slot_count);
     s->trial->most = oxi_shunt_too_long(s);
-    s->trial->until = s->end + (oxi_shunt_has_one(s) ? 0 : 0.25 * s->p->time_most);
+    s->trial->until = oxi_shunt_has_one(s) ? s->end : large ? 0 : s->end + 0.25 * s->p->time_most;
     for (int mend = 0; mend <= (large ? MENDS_OF_LARGE : MENDS); mend++) {
         if (oxi_shunt_schedule_run(s->p, &s->order, s->placing.keep, s->placing.pinned_bytes, packing,
                                    s->trial))
@@ -222,30 +185,55 @@ static bool oxi_shunt_try_near(oxi_shunt_search *s, int32_t far, int packing) {
     return better;
 }
 
-/* Where no other way fits: who the next slot needs stays; or everything leaves after its slot, and comes
- * right before it, which fits wherever one slot does. From there on who is needed later stays as well, while
- * there is time. Of a step that has a plan already none of these ways is begun when the search is over. */
-static void oxi_shunt_try_least(oxi_shunt_search *s) {
-    enum { FARTHER = 4, STEPS = 1 << 21 }; /* of large steps not all is looked at */
-    const int last = OXI_PACK_TIGHT | OXI_PACK_LATE;
+/* Everything leaves after its slot, and comes right before it, which fits wherever one slot does. */
+static void oxi_shunt_try_none(oxi_shunt_search *s, int packing) {
+    memset(s->placing.keep, 0, (size_t)s->order.access_count);
+    s->placing.pinned_bytes = oxi_shunt_pin_some(s->p, s->rank, s->rank_count, 0);
+    s->packing = packing;
+    if (oxi_shunt_run_trial(s)) s->best_choice.capacity_part = s->best_choice.dirty_weight = 1;
+}
+
+/* Who is needed later stays as well, while there is time: of large steps not all is looked at. */
+static void oxi_shunt_try_farther(oxi_shunt_search *s) {
+    enum { FARTHER = 4, STEPS = 1 << 21 };
     const int32_t farthest = STEPS / (s->order.access_count + 1);
     double took = 0;
-    for (int packing = 0; packing <= last && !s->found && oxi_shunt_spent(s->p) < s->end; packing++)
-        (void)oxi_shunt_try_near(s, 1, packing);
-    for (int packing = 0; packing <= last && !s->found; packing++) {
-        if (s->p->fits && oxi_shunt_spent(s->p) > s->end) return;
-        memset(s->placing.keep, 0, (size_t)s->order.access_count);
-        s->placing.pinned_bytes = oxi_shunt_pin_some(s->p, s->rank, s->rank_count, 0);
-        s->packing = packing;
-        (void)oxi_shunt_run_trial(s);
-        s->best_choice.capacity_part = s->best_choice.dirty_weight = 1;
-    }
     for (int32_t far = FARTHER; far <= farthest && s->found; far *= FARTHER) {
         double start = oxi_shunt_spent(s->p);
         if (start + took > s->end) return;
         (void)oxi_shunt_try_near(s, far, s->best_choice.packing);
         took = oxi_shunt_spent(s->p) - start;
     }
+}
+
+/* The same of a large step, whatever the time: by the earliest places, if the time is enough for that and
+ * what follows; by those that fit the most often, and take the least time. */
+static void oxi_shunt_try_least_large(oxi_shunt_search *s) {
+    enum { FOLLOWS = 3 }; /* times what a way takes that fails */
+    const int last = OXI_PACK_TIGHT | OXI_PACK_LATE;
+    const double end = s->end;
+    s->end = s->all_end - FOLLOWS * s->took;
+    s->spares = true;
+    if (oxi_shunt_spent(s->p) + s->took < s->end) (void)oxi_shunt_try_near(s, 1, 0);
+    s->spares = false;
+    s->end = end;
+    if (!s->found) (void)oxi_shunt_try_near(s, 1, last);
+    if (!s->found) oxi_shunt_try_none(s, last);
+}
+
+/* Where no other way fits: who the next slot needs stays, or nobody does. Where there is a plan already
+ * nothing is begun when the search is over. */
+static void oxi_shunt_try_least(oxi_shunt_search *s) {
+    const int last = OXI_PACK_TIGHT | OXI_PACK_LATE;
+    if (oxi_shunt_is_large(s) && s->p->another) return;
+    if (oxi_shunt_is_large(s) && !oxi_shunt_has_one(s)) oxi_shunt_try_least_large(s);
+    for (int packing = 0; packing <= last && !s->found && oxi_shunt_spent(s->p) < s->end; packing++)
+        (void)oxi_shunt_try_near(s, 1, packing);
+    for (int packing = 0; packing <= last && !s->found; packing++) {
+        if (oxi_shunt_has_one(s) && oxi_shunt_spent(s->p) > s->end) return;
+        oxi_shunt_try_none(s, packing);
+    }
+    oxi_shunt_try_farther(s);
 }
 
 static void oxi_shunt_try_all(oxi_shunt_search *s) {
@@ -283,7 +271,8 @@ static void oxi_shunt_try_all(oxi_shunt_search *s) {
                                             ways[w].spread};
                 if (oxi_shunt_is_over(s)) return;
                 (void)oxi_shunt_try(s, &c);
-                if (!s->found && s->order.access_count > OXI_SHUNT_FEW) oxi_shunt_try_least(s);
+                if (!s->found && oxi_shunt_is_large(s)) oxi_shunt_try_least(s);
+                if (!s->found && oxi_shunt_is_large(s) && s->p->another) return;
                 if (s->rank_count == 0 && i > 0) break;
             }
 }
@@ -652,7 +641,7 @@ static void oxi_shunt_try_again(oxi_shunt_search *s) {
     size_t room = (size_t)s->best->segment_count;
     oxi_shunt_repeat *list = (oxi_shunt_repeat *)oxi_shunt_list(room, sizeof *list);
     int32_t count = list ? oxi_shunt_repeats(s->p, &s->original, s->best, list) : 0, taken = 0;
-    for (int32_t some = 1; some <= 2 * count && oxi_shunt_spent(s->p) < s->end; some *= 2) {
+    for (int32_t some = 1; some <= 2 * count && oxi_shunt_spent(s->p) + s->took < s->end; some *= 2) {
         int32_t many = some < count ? some : count;
         if (oxi_shunt_try_repeats(s, list, many)) taken = many;
         if (many == count) break;
@@ -740,6 +729,7 @@ static void oxi_shunt_give_time(oxi_shunt_search *s) {
 static oxi_shunt_plan *oxi_shunt_plan_search(oxi_shunt_problem *p) {
     oxi_shunt_search s;
     oxi_shunt_plan *made = NULL;
+    const double begun = oxi_shunt_spent(p);
     if (oxi_shunt_search_open(&s, p)) {
         double takes = 0;
         s.disk = oxi_shunt_tier_bound(p, &s.order, 1, &takes);
@@ -750,8 +740,9 @@ static oxi_shunt_plan *oxi_shunt_plan_search(oxi_shunt_problem *p) {
         s.rank_count = oxi_shunt_rank_all(p, &s.order, s.rank);
         memcpy(s.ranks[1], s.rank, (size_t)s.rank_count * sizeof *s.rank);
         oxi_shunt_rank_spread(p, s.ranks[1], s.rank_count);
-        const double end = s.end;
-        if (p->recompute != OX_RECOMPUTE_OFF && s.order.access_count > OXI_SHUNT_FEW)
+        s.end -= (oxi_shunt_spent(p) - begun) / 2; /* what is done with it takes about as long */
+        const double end = s.all_end = s.end;
+        if (p->recompute != OX_RECOMPUTE_OFF && oxi_shunt_is_large(&s))
             s.end -= p->time_most / 5; /* for second runs */
         oxi_shunt_try_all(&s);
         if (!s.found) oxi_shunt_try_least(&s);
@@ -775,24 +766,34 @@ static oxi_shunt_plan *oxi_shunt_plan_search(oxi_shunt_problem *p) {
     return made;
 }
 
-/* A plan, or NULL: none fits, or there is no memory for one. No error is recorded. */
+/* Of two plans the better one; the other goes. */
+static oxi_shunt_plan *oxi_shunt_plan_better(oxi_shunt_plan *a, oxi_shunt_plan *b) {
+    bool better = b && (!a || oxi_shunt_costs(b) < oxi_shunt_costs(a));
+    oxi_shunt_plan_free(better ? a : b);
+    return better ? b : a;
+}
+
+/* A plan, or NULL: none fits, or there is no memory for one. No error is recorded. In half of the time one of
+ * the program's order, in the rest one of the early order; where that has none either, of the program's,
+ * whatever it takes. */
 static oxi_shunt_plan *oxi_shunt_plan_make(oxi_shunt_problem *p) {
     const double most = p->time_most;
     oxi_shunt_spend(p);
     int32_t *early = oxi_shunt_order_early(p);
     if (early) p->time_most = most / 2;
-    oxi_shunt_plan *plan = oxi_shunt_plan_search(p), *other = NULL;
+    p->another = early != NULL;
+    oxi_shunt_plan *plan = oxi_shunt_plan_search(p);
     const double left = most - oxi_shunt_spent(p);
+    p->another = false;
     p->order = early;
     p->fits = plan && plan->over == 0;
-    if (p->fits && p->time_most > left) p->time_most = left;
+    if (left > 0) p->time_most = left;
     bool again = early && (!p->fits || (left > 0 && oxi_shunt_costs(plan) > plan->enough));
-    if (again) other = oxi_shunt_plan_search(p);
+    if (again) plan = oxi_shunt_plan_better(plan, oxi_shunt_plan_search(p));
     p->order = NULL;
     p->fits = false;
+    if (early && !plan) plan = oxi_shunt_plan_search(p);
     p->time_most = most;
     oxi_shunt_unlist(early, (size_t)p->node_count, sizeof *early);
-    bool better = other && (!plan || oxi_shunt_costs(other) < oxi_shunt_costs(plan));
-    oxi_shunt_plan_free(better ? plan : other);
-    return better ? other : plan;
+    return plan;
 }

@@ -560,6 +560,7 @@ static bool oxi_shunt_schedule_open(oxi_shunt_schedule *s) {
         s->segment_of[i] = s->block_of[i] = s->saved[i][0] = -1;
         s->tier[i] = s->p->known[i].had ? (s->p->known[i].on_host ? 1 : 2) : 0;
     }
+    s->by_time = !(s->packing & (OXI_PACK_ENDS | OXI_PACK_TIGHT));
     s->spare = -1;
     for (int bin = 0; bin < OXI_SHUNT_BINS; bin++) s->bin[bin] = -1;
     if (oxi_shunt_block_new(s, -1, -1) < 0) return false;
