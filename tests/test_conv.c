@@ -223,9 +223,7 @@ static ox_tensor *gradient_of(const conv_case *c, ox_tensor *x, ox_tensor *w, bo
 }
 
 /* One sample without a dim for it has the bits that it has among others, with any number of threads. */
-static void check_bits(const conv_case *c, ox_dtype dtype) {
-    ox_tensor *x = drawn((layout)0, c, c->n, c->c, c->size, dtype);
-    ox_tensor *w = drawn((layout)0, c, c->o, c->c / c->groups, c->kernel, dtype);
+static void check_bits_of(const conv_case *c, ox_tensor *x, ox_tensor *w) {
     ox_tensor *one = convolve(c, ox_select(x, 0, 0), w, NULL), *y = convolve(c, x, w, NULL);
     CHECK_MSG(one && one->ndim == 3 && same_bits(ox_contiguous(ox_select(y, 0, 0)), one), "%s",
               ox_error_text());
@@ -238,6 +236,11 @@ static void check_bits(const conv_case *c, ox_dtype dtype) {
         CHECK_MSG(same_bits(gradient_of(c, x, w, true), back_w), "weight: %d threads", t);
     }
     ox_set_threads(threads);
+}
+
+static void check_bits(const conv_case *c, ox_dtype dtype) {
+    ox_tensor *x = drawn((layout)0, c, c->n, c->c, c->size, dtype);
+    check_bits_of(c, x, drawn((layout)0, c, c->o, c->c / c->groups, c->kernel, dtype));
 }
 
 /* More than one tile, chunk of k and task. */
@@ -274,6 +277,8 @@ static const conv_case tiled[] = {
     {2, 5, 23, 21, 1, {1, 1, 64}, {1, 3, 3}, {1, 1, 1}, {0, 1, 1}, {1, 1, 1}, {0, 0, 0}},
     {2, 1, 22, 23, 1, {1, 50, 5}, {1, 3, 3}, {1, 1, 1}, {0, 1, 2}, {1, 1, 1}, {0, 0, 0}},
     {2, 1, 40, 40, 2, {1, 13, 15}, {1, 3, 3}, {1, 1, 1}, {0, 1, 1}, {1, 1, 1}, {0, 0, 0}},
+    {2, 5, 20, 23, 1, {1, 7, 8}, {1, 3, 3}, {1, 1, 1}, {0, 1, 1}, {1, 1, 1}, {0, 0, 0}},
+    {2, 3, 20, 33, 1, {1, 10, 10}, {1, 3, 3}, {1, 1, 1}, {0, 0, 0}, {1, 1, 1}, {0, 0, 0}},
 };
 
 static void test_tiled(void) {
@@ -316,6 +321,24 @@ static void test_rounds(void) {
             CHECK(ox_allclose(made, plain, 0.01, 0.2, false)); /* of sums up to some hundred */
             made = to_weight(&c, ox_narrow(g, 0, 0, 0), ox_narrow(x, 0, 0, 0));
             CHECK(ox_equal(made, ox_zeros_like(plain)));
+        }
+}
+
+/* Weights of more channels than are made at a time, beside few tiles. */
+static void test_slices(void) {
+    static const conv_case c = {2, 2, 250, 300, 1, {1, 7, 8}, {1, 3, 3}, {1, 1, 1}, {0, 1, 1}, {1, 1, 1},
+                                {0, 0, 0}};
+    for (int d = 2; d < 4; d++)
+        OX_SCOPE {
+            ox_tensor *x = ox_cast(ox_randn(shape_of(&c, c.n, c.c, c.size), OX_F32), float_dtypes[d]);
+            ox_tensor *g = ox_cast(ox_randn(shape_of(&c, c.n, c.o, c.size), OX_F32), float_dtypes[d]);
+            ox_tensor *w = ox_cast(ox_randn(OX_SHAPE(c.o, c.c, 3, 3), OX_F32), float_dtypes[d]);
+            ox_tensor *y = convolve(&c, x, w, NULL), *back = transposed(&c, g, w, NULL);
+            ox_set_exact(true);
+            CHECK(ox_allclose(y, convolve(&c, x, w, NULL), 0.01, 0.2, false)); /* sums up to some hundred */
+            CHECK(ox_allclose(back, transposed(&c, g, w, NULL), 0.01, 0.2, false));
+            ox_set_exact(false);
+            check_bits_of(&c, x, w);
         }
 }
 
@@ -523,6 +546,7 @@ int main(void) {
     test_tiled();
     test_wild();
     test_rounds();
+    test_slices();
     test_outside();
     test_many();
     test_many_back();

@@ -166,7 +166,8 @@ typedef struct oxi_gemm_pieces {
 typedef struct oxi_winograd_kernels {
     void (*image)(const float *d, int64_t row, float *v, int64_t point); /* or NULL */
     void (*weight)(const float *g, int64_t step, float *u, int64_t point);
-    void (*sums)(int64_t k, const float *v, const float *u, float *m);
+    void (*sums)(int64_t k, const float *v, const float *u, float *m, bool onto);
+    void (*sums_few)(int64_t k, const float *v, const float *u, float *m, bool onto); /* 8 rows; or NULL */
     bool (*places)(const float *m, int64_t point, const float *bias, float *y, int64_t row);
     /* of a gradient of weights: numbers of what flows back, sums over tiles, taps of these */
     void (*gradient)(const float *d, int64_t row, float *y, int64_t point);

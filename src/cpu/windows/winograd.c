@@ -9,6 +9,9 @@ enum {
     OXI_WINOGRAD_CHANNELS = 16,    /* fewer of these or of outputs: making tiles takes longer than it saves */
     OXI_WINOGRAD_WEIGHTS = 400,    /* fewer products of both, or fewer tiles of a sample: likewise */
     OXI_WINOGRAD_TILES = 16,
+    OXI_WINOGRAD_FEW = 4,          /* taken as well, where they are nearly full */
+    OXI_WINOGRAD_SLICE = 64,       /* channels of weights at once, where all do not fit the second cache */
+    OXI_WINOGRAD_TAPS = 16,        /* channels whose weights are read at once */
     OXI_WINOGRAD_SUMS = 32768,     /* more of them than a gradient's 36 sums each fit caches for */
     OXI_WINOGRAD_STRIP = 64 << 10, /* bytes of an image's lines that are laid out at a time */
     OXI_WINOGRAD_BYTES = 4 << 20   /* of what is made of an image before it is multiplied */
@@ -40,6 +43,8 @@ typedef struct oxi_winograd {
     int64_t samples, down, across;   /* tiles of a sample */
     int64_t chunk_lines, chunk_across, chunks_across, chunks, panels; /* tiles at a time */
     int64_t first, some, splits;     /* chunks that are at work, split among so many tasks */
+    int64_t slice;                   /* channels whose weights a task makes at once */
+    void (*sum)(int64_t k, const float *v, const float *u, float *m, bool onto);
     bool weights_first;              /* made once for all chunks; else chunks are, and a task its weights */
     float *u, *v;                    /* of weights [outputs / 2 lanes][36][depth][2 lanes], of chunks */
     /* numbers; points are a vector further apart than they need: else all would share sets of the cache */
@@ -119,33 +124,37 @@ static void oxi_winograd_image(const oxi_winograd *w, const oxi_winograd_side *s
 
 /* ---- weights ------------------------------------------------------------------------------------------ */
 
-/* Two vectors of outputs, from `first` on: u [36][depth][2 lanes]. */
-static void oxi_winograd_weights(const oxi_winograd *w, int64_t first, float *u, char *scratch) {
-    const int64_t lanes = w->lanes, depth = w->from.depth, channels = w->from.channels;
+/* Two vectors of outputs, from `first` on, of `depth` channels from `at` on: u [36][depth][2 lanes]. */
+static void oxi_winograd_weights(const oxi_winograd *w, int64_t first, int64_t at, int64_t depth, float *u,
+                                 char *scratch) {
+    const int64_t lanes = w->lanes, end = oxi_min_i64(at + depth, w->from.channels);
     float *taps = (float *)(void *)scratch;
     char *narrow = scratch + w->narrow_at;
     bool dense = (w->weight_tap == 1 || w->weight_tap == -1) && w->weight_row == 3 * w->weight_tap;
     bool flips = dense && w->weight_tap < 0;
+    int64_t most = dense && w->weight_in == 9 ? OXI_WINOGRAD_TAPS : 1;
     oxi_load_kernel load = w->kernels->load[w->dtype][OXI_LANE_F32];
-    for (int64_t p = 0; p < OXI_WINOGRAD_POINTS && channels < depth; p++)
-        memset(u + p * w->u_point + channels * 2 * lanes, 0,
-               (size_t)((depth - channels) * 2 * lanes) * sizeof *u);
+    for (int64_t p = 0; p < OXI_WINOGRAD_POINTS && end < at + depth; p++)
+        memset(u + p * w->u_point + (end - at) * 2 * lanes, 0,
+               (size_t)((at + depth - end) * 2 * lanes) * sizeof *u);
     for (int64_t half = 0; half < 2; half++, first += lanes, u += lanes) {
         int64_t count = oxi_min_i64(lanes, w->outputs - first);
-        memset(taps, 0, (size_t)(9 * lanes) * sizeof *taps);
-        memset(narrow, 0, (size_t)(18 * lanes));
-        for (int64_t c = 0; c < channels; c++) {
+        memset(taps, 0, (size_t)(9 * most * lanes) * sizeof *taps);
+        memset(narrow, 0, (size_t)(18 * most * lanes));
+        for (int64_t c = at, some; c < end; c += some) {
             const char *from = w->weight + 2 * (first * w->weight_out + c * w->weight_in);
+            some = oxi_min_i64(most, end - c);
             if (count > 0 && dense) {
-                w->kernels->transpose[1](count, 9, from - (flips ? 16 : 0), 2 * w->weight_out, narrow,
+                w->kernels->transpose[1](count, 9 * some, from - (flips ? 16 : 0), 2 * w->weight_out, narrow,
                                          2 * lanes);
-                load(9 * lanes, narrow, 1, taps);
+                load(9 * some * lanes, narrow, 1, taps);
             } else if (count > 0)
                 for (int64_t t = 0; t < 9; t++)
                     load(count, from + 2 * (t / 3 * w->weight_row + t % 3 * w->weight_tap), w->weight_out,
                          taps + t * lanes);
-            w->kernels->winograd.weight(taps + (flips ? 8 * lanes : 0), flips ? -lanes : lanes,
-                                        u + c * 2 * lanes, w->u_point);
+            for (int64_t i = 0; i < some; i++)
+                w->kernels->winograd.weight(taps + (9 * i + (flips ? 8 : 0)) * lanes, flips ? -lanes : lanes,
+                                            u + (c - at + i) * 2 * lanes, w->u_point);
         }
     }
 }
@@ -175,17 +184,23 @@ static void oxi_winograd_write(const oxi_winograd *w, int64_t sample, int64_t fi
                                  to + 2 * i * stride[3], 2 * stride[1]);
 }
 
-/* What v and u give: outputs from `first` on of a chunk. */
-static void oxi_winograd_products(const oxi_winograd *w, const oxi_winograd_chunk *c, int64_t first,
-                                  const float *v, const float *u, char *scratch) {
-    const int64_t lanes = w->lanes, panel = w->rows * w->from.depth;
-    int64_t panels = oxi_parts(c->lines * c->across, w->rows);
-    float *sums = (float *)(void *)(scratch + w->sums_at), *places = (float *)(void *)scratch, bias[16];
-    int64_t tile = w->rows * 2 * lanes, point = w->panels * tile;
+/* Products of `depth` channels from `at` on of a chunk, added to those of the channels before. */
+static void oxi_winograd_products(const oxi_winograd *w, const oxi_winograd_chunk *c, int64_t at,
+                                  int64_t depth, const float *v, const float *u, char *scratch) {
+    int64_t panels = oxi_parts(c->lines * c->across, w->rows), panel = w->rows * w->from.depth;
+    int64_t tile = w->rows * 2 * w->lanes, point = w->panels * tile;
+    float *sums = (float *)(void *)(scratch + w->sums_at);
     for (int64_t p = 0; p < OXI_WINOGRAD_POINTS; p++)
         for (int64_t i = 0; i < panels; i++)
-            w->kernels->winograd.sums(w->from.depth, v + p * w->from.point + i * panel, u + p * w->u_point,
-                                      sums + p * point + i * tile);
+            w->sum(depth, v + p * w->from.point + i * panel + at * w->rows, u + p * w->u_point,
+                   sums + p * point + i * tile, at > 0);
+}
+
+/* Outputs from `first` on of a chunk, of its products. */
+static void oxi_winograd_results(const oxi_winograd *w, const oxi_winograd_chunk *c, int64_t first,
+                                 char *scratch) {
+    const int64_t lanes = w->lanes, point = w->panels * w->rows * 2 * lanes;
+    float *sums = (float *)(void *)(scratch + w->sums_at), *places = (float *)(void *)scratch, bias[16];
     for (int64_t half = 0; half < 2 && first < w->outputs; half++, first += lanes, sums += lanes) {
         memset(bias, 0, sizeof bias);
         if (w->bias)
@@ -211,7 +226,7 @@ static void oxi_winograd_products(const oxi_winograd *w, const oxi_winograd_chun
 /* Task: weights of two vectors of outputs. */
 static void oxi_winograd_weights_task(void *arg, int64_t index, int lane) {
     const oxi_winograd *w = (const oxi_winograd *)arg;
-    oxi_winograd_weights(w, index * 2 * w->lanes, w->u + index * w->u_block,
+    oxi_winograd_weights(w, index * 2 * w->lanes, 0, w->slice, w->u + index * w->u_block,
                          w->scratch + (size_t)lane * w->lane_bytes);
 }
 
@@ -223,8 +238,10 @@ static void oxi_winograd_chunk_task(void *arg, int64_t index, int lane) {
     oxi_winograd_chunk c = oxi_winograd_chunk_of(w, index);
     for (int64_t i = 0; i < w->from.depth; i += w->lanes)
         oxi_winograd_image(w, &w->from, &c, i, v, scratch);
-    for (int64_t i = 0; i < w->wide; i += 2 * w->lanes)
-        oxi_winograd_products(w, &c, i, v, w->u + i / (2 * w->lanes) * w->u_block, scratch);
+    for (int64_t i = 0; i < w->wide; i += 2 * w->lanes) {
+        oxi_winograd_products(w, &c, 0, w->slice, v, w->u + i / (2 * w->lanes) * w->u_block, scratch);
+        oxi_winograd_results(w, &c, i, scratch);
+    }
 }
 
 /* Task: a vector of channels of a chunk. */
@@ -242,10 +259,15 @@ static void oxi_winograd_outputs_task(void *arg, int64_t index, int lane) {
     char *scratch = w->scratch + (size_t)lane * w->lane_bytes;
     float *u = (float *)(void *)(scratch + w->own_at);
     int64_t split = index % w->splits, output = index / w->splits * 2 * w->lanes;
-    oxi_winograd_weights(w, output, u, scratch);
-    for (int64_t i = w->some * split / w->splits; i < w->some * (split + 1) / w->splits; i++) {
+    int64_t first = w->some * split / w->splits, end = w->some * (split + 1) / w->splits;
+    for (int64_t i = first; i < end; i++) {
         oxi_winograd_chunk c = oxi_winograd_chunk_of(w, w->first + i);
-        oxi_winograd_products(w, &c, output, w->v + i * w->v_chunk, u, scratch);
+        for (int64_t at = 0, depth; at < w->from.depth; at += depth) {
+            depth = oxi_min_i64(w->slice, w->from.depth - at);
+            if (i == first || depth < w->from.depth) oxi_winograd_weights(w, output, at, depth, u, scratch);
+            oxi_winograd_products(w, &c, at, depth, w->v + i * w->v_chunk, u, scratch);
+        }
+        oxi_winograd_results(w, &c, output, scratch);
     }
 }
 
@@ -270,13 +292,21 @@ static void oxi_winograd_size_chunks(oxi_winograd *w) {
 static void oxi_winograd_place(oxi_winograd *w) {
     int64_t columns = 4 * w->chunk_across + 2, line = columns * w->lanes * (int64_t)sizeof(float);
     int64_t strip = oxi_min_i64(4 * w->chunk_lines, OXI_WINOGRAD_STRIP / line) * line;
+    int64_t taps = 9 * OXI_WINOGRAD_TAPS * w->lanes * (int64_t)sizeof(float);
     if (strip < 4 * line) strip = 4 * line;
+    if (strip < taps) strip = taps;
     w->u_point = w->from.depth * 2 * w->lanes + w->lanes;
     w->from.point = w->from.depth * w->panels * w->rows + w->lanes;
     w->u_block = OXI_WINOGRAD_POINTS * w->u_point;
     w->v_chunk = OXI_WINOGRAD_POINTS * w->from.point;
     int64_t weights = w->u_block * w->wide / (2 * w->lanes) * (int64_t)sizeof(float);
     w->weights_first = !w->by.data && weights <= oxi_cpu_info()->own_cache * 4;
+    w->slice = w->from.depth;
+    if (!w->weights_first && w->chunks == 1 && w->slice > OXI_WINOGRAD_SLICE) {
+        w->slice = OXI_WINOGRAD_SLICE;
+        w->u_point = w->slice * 2 * w->lanes + w->lanes;
+        w->u_block = OXI_WINOGRAD_POINTS * w->u_point;
+    }
     w->narrow_at = oxi_align_up((size_t)(strip + 2 * line));
     w->sums_at = w->narrow_at + oxi_align_up((size_t)(strip + 2 * line) / 2);
     int64_t sums = OXI_WINOGRAD_POINTS * w->panels * w->rows * 2 * w->lanes;
@@ -305,9 +335,15 @@ static void oxi_winograd_begin(oxi_winograd *w, const int64_t *places) {
     w->kernels = oxi_cpu_kernels();
     w->lanes = w->kernels->vector_bytes / 4;
     w->rows = w->kernels->gemm_f32.mr;
+    w->sum = w->kernels->winograd.sums;
     w->samples = w->from.image.shape[0];
     w->down = oxi_parts(places[0], 4);
     w->across = oxi_parts(places[1], 4);
+    int64_t tiles = w->samples * w->down * w->across;
+    if (!w->by.data && w->kernels->winograd.sums_few && tiles <= OXI_WINOGRAD_TILES) {
+        w->rows = 8;
+        w->sum = w->kernels->winograd.sums_few;
+    }
     w->from.depth = oxi_round_up(w->from.channels, w->lanes);
     w->from.reach = 2;
     w->from.numbers = w->kernels->winograd.image;
@@ -441,10 +477,12 @@ static bool oxi_winograd_takes(const oxi_conv_form *f, const oxi_call *call) {
     for (int d = 1; d < 3; d++) square = square && f->stride[d] == 1 && f->dilation[d] == 1;
     if (!narrow || !square || !kernels->winograd.image || kernels->bf16_pairs.kernel.tile_k || call->exact)
         return false;
-    int64_t tiles = oxi_parts(f->y.shape[3], 4) * oxi_parts(f->y.shape[4], 4);
+    const int64_t *to = call->op == OXI_OP_conv_back_input ? f->x.shape : f->y.shape;
+    int64_t tiles = oxi_parts(to[3], 4) * oxi_parts(to[4], 4), least = OXI_WINOGRAD_TILES;
+    if (call->op != OXI_OP_conv_back_weight && to[3] * to[4] >= 12 * tiles) least = OXI_WINOGRAD_FEW;
     if (call->op == OXI_OP_conv_back_weight && /* without samples nobody would begin the sums */
         (f->channels * f->outputs > OXI_WINOGRAD_SUMS || f->x.shape[0] == 0))
         return false;
     return f->channels >= OXI_WINOGRAD_CHANNELS && f->outputs >= OXI_WINOGRAD_CHANNELS &&
-           f->channels * f->outputs >= OXI_WINOGRAD_WEIGHTS && tiles >= OXI_WINOGRAD_TILES;
+           f->channels * f->outputs >= OXI_WINOGRAD_WEIGHTS && tiles >= least;
 }
