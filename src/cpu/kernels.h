@@ -288,6 +288,8 @@ typedef struct oxi_kernels {
     const char *name;                               /* "avx2" */
     int vector_bytes;
     oxi_map_kernel map[OXI_OP_COUNT][OXI_LANE_COUNT];   /* NULL where the op does not take that lane */
+    /* OXI_CHAIN_ADAM of whole vectors: in [4][n], numbers [7], to: c, d, a */
+    void (*chain_adam)(int64_t n, const float *const *in, const double *numbers, float *const *to);
     oxi_load_kernel load[OX_DTYPE_COUNT][OXI_LANE_COUNT];    /* plain dtypes only */
     oxi_store_kernel store[OX_DTYPE_COUNT][OXI_LANE_COUNT];
     /* elements of 1, 2, 4, 8 or 16 bytes (oxi_width_index) moved as they are, steps in bytes: to[i] =

@@ -2,7 +2,7 @@
  * run from tile to tile, and the results are stored at its end: what is written may be what was read.
  * Operands that are contiguous lanes are used where they lie, and the last step writes its result there. */
 
-enum { OXI_CHAIN_TILE_BYTES = 2048 };
+enum { OXI_CHAIN_TILE_BYTES = 2048, OXI_CHAIN_PARTS = 4 /* of a piece, for a kernel of all steps */ };
 
 typedef struct oxi_chain_work {
     const oxi_chain *program;
@@ -16,6 +16,8 @@ typedef struct oxi_chain_work {
     int64_t lane_bytes, tile_bytes;
     void (*stream)(size_t bytes, const void *from, void *to);
     oxi_load_kernel widen;
+    bool adam;               /* the program is that of kernels->chain_adam */
+    const double *number;
 } oxi_chain_work;
 
 /* Operand i of a piece as kernels read it. */
@@ -60,6 +62,31 @@ static void oxi_chain_prefetch(const oxi_chain_work *work, const oxi_walk *w, co
     }
 }
 
+/* Where the value of step k of a piece goes. */
+static char *oxi_chain_to(const oxi_chain_work *work, const oxi_cursor *c, int k, char *tiles) {
+    const oxi_chain *program = work->program;
+    return k == program->step_count - 1 && work->direct ? c->p[program->result_count - 1]
+                                                        : tiles + program->step[k].tile * work->tile_bytes;
+}
+
+/* All steps of AdamW, a part of a piece at a time; each: of so many parts. */
+static void oxi_chain_adam(const oxi_chain_work *work, const oxi_walk *w, const oxi_cursor *c,
+                           const int64_t *each, const void **value, char *tiles) {
+    const oxi_kernels *kernels = oxi_cpu_kernels();
+    int64_t some = oxi_round_up(oxi_parts(c->n, OXI_CHAIN_PARTS), OXI_LINE), at = 0;
+    for (int r = 0; r < 3; r++)
+        value[work->program->result[r]] =
+            oxi_chain_to(work, c, work->program->result[r] - oxi_chain_value(0), tiles);
+    for (int part = 0; at < c->n; part++, at += some) {
+        const float *in[4];
+        float *to[3];
+        for (int i = 0; i < 4; i++) in[i] = (const float *)value[i] + at;
+        for (int r = 0; r < 3; r++) to[r] = (float *)(uintptr_t)value[work->program->result[r]] + at;
+        oxi_chain_prefetch(work, w, c, part, each);
+        kernels->chain_adam(oxi_min_i64(some, c->n - at), in, work->number, to);
+    }
+}
+
 static void oxi_chain_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
     const oxi_chain_work *work = (const oxi_chain_work *)arg;
     const oxi_chain *program = work->program;
@@ -67,22 +94,23 @@ static void oxi_chain_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, i
     char *tiles = work->tiles + lane * work->lane_bytes;
     char *loaded = tiles + program->tile_count * work->tile_bytes;
     char *gathered = loaded + program->operand_count * work->tile_bytes;
-    int last = program->step_count - 1;
+    bool adam = work->adam && c->n % OXI_LINE == 0;
+    int steps = adam ? 0 : program->step_count;
     int64_t each[OXI_CHAIN_OPERANDS];
     for (int i = 0; i < program->operand_count; i++) {
         int operand = program->result_count + i;
         int64_t lines = w->step[operand] == 1 ? c->n * w->bytes[operand] / OXI_LINE : 0;
-        each[i] = oxi_parts(lines, program->step_count);
+        each[i] = oxi_parts(lines, adam ? OXI_CHAIN_PARTS : program->step_count);
         value[i] = oxi_chain_read(work, w, c, i, loaded + i * work->tile_bytes, gathered);
     }
     for (int j = 0; j < program->number_count; j++)
         value[oxi_chain_number(j)] = work->constant[oxi_chain_number(j)];
-    for (int k = 0; k <= last; k++) {
+    if (adam) oxi_chain_adam(work, w, c, each, value, tiles);
+    for (int k = 0; k < steps; k++) {
         const oxi_chain_step *step = &program->step[k];
         oxi_chain_prefetch(work, w, c, k, each);
         const void *in[3] = {value[step->in[0]], value[step->in[1]], value[step->in[2]]};
-        char *to = k == last && work->direct ? c->p[program->result_count - 1]
-                                             : tiles + step->tile * work->tile_bytes;
+        char *to = oxi_chain_to(work, c, k, tiles);
         value[oxi_chain_value(k)] = to;
         if (work->kernel[k])
             work->kernel[k](c->n, in, to, &work->numbers[k]);
@@ -167,6 +195,9 @@ static ox_status oxi_cpu_chain(const oxi_call *call) {
     oxi_walk w;
     memset(&work, 0, sizeof work);
     work.program = program;
+    work.adam = lane == OXI_LANE_F32 && program->operand_count == 4 && program->number_count == 7 &&
+                program == oxi_chain_of(OXI_CHAIN_ADAM);
+    work.number = call->attr.chain.numbers.n;
     if (!oxi_chain_find_kernels(&work, k, lane))
         return oxi_fail(OX_ERR_UNSUPPORTED, "chain: no kernel for %s",
                         ox_dtype_name(oxi_compute_dtype(call)));

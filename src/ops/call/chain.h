@@ -48,6 +48,9 @@ static const oxi_chain *oxi_chain_of(const char *text);
 /* min(a, limit) sigmoid(alpha min(a, limit)) (b between -limit and limit, + shift): the gate of GPT-OSS, by
  * numbers limit, alpha, -limit, shift. Here, for a device may have it behind products (fuse.c of Vulkan). */
 #define OXI_CHAIN_CLAMPED_GATE "a n0 minimum =p n1 * sigmoid p * b n2 maximum n0 minimum n3 + * ;"
+/* A step of AdamW (nn/optimizer_rules.c), which the CPU runs as one kernel. */
+#define OXI_CHAIN_ADAM \
+    "b =p drop c p n0 lerp =q ; d n1 * n2 p * p * + =r ; a n3 * q n4 * r sqrt n5 / n6 + / + ;"
 /* Runs it; results are written to `out`, where there are any. */
 static ox_status oxi_chain_run(const char *text, ox_tensor *const *in, int count, const double *numbers,
                                int number_count, ox_tensor **out);
