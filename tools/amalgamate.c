@@ -16,8 +16,8 @@
  *
  * The public half is packed as it is written. The implementation, from the line IMPLEMENTATION on, is packed
  * lean: without comments and indents, with spaces between words and between operators only, and without the
- * prototypes that the order of the parts makes idle. Names stay, and each statement has its own line, so that
- * a debugger has something to show.
+ * prototypes and #undefs that the order of the parts makes idle. Names stay, and each statement has its own
+ * line, so that a debugger has something to show.
  */
 #include <ctype.h>
 #include <stdarg.h>
@@ -407,6 +407,52 @@ static void drop_prototypes(text *all) {
             from = at[-1] == '\n' && *end == '\n' ? end + 1 : end;
             at = from - 1;
         }
+    }
+    text_add_string(&output, from);
+    free(all->data);
+    *all = output;
+}
+
+/* How often `before`, one of the marks of directives, stands before this very name. */
+static size_t count_directives(const text *all, const char *before, const char *name, size_t size) {
+    const char *at = all->data;
+    size_t count = 0, length = strlen(before);
+    while ((at = strstr(at, before)) != NULL) {
+        at += length;
+        if (strncmp(at, name, size) == 0 && !isalnum((unsigned char)at[size]) && at[size] != '_') count++;
+    }
+    return count;
+}
+
+/* Whether a condition of the preprocessor names it. */
+static int is_asked_for(const text *all, const char *name, size_t size) {
+    const char *at = all->data, *end, *in;
+    while ((at = strchr(at, '#')) != NULL) {
+        int asks = strncmp(at, "#if", 3) == 0 || strncmp(at, "#elif", 5) == 0;
+        for (end = strchr(at, '\n'); asks && end && end[-1] == '\\';) end = strchr(end + 1, '\n');
+        for (in = at; asks && end && in + size <= end; in++)
+            if (strncmp(in, name, size) == 0 && !isalnum((unsigned char)in[size]) && in[size] != '_' &&
+                !isalnum((unsigned char)in[-1]) && in[-1] != '_')
+                return 1;
+        at++;
+    }
+    return 0;
+}
+
+/* Drops each #undef of a macro of the implementation that is defined in one place only, the same each time,
+ * and that no condition asks for. Other pages must not define it otherwise: the compiler would say so. */
+static void drop_undefs(text *all) {
+    static const char mark[] = "\n#undef OXI_";
+    const char *from = all->data, *at = strstr(all->data, IMPLEMENTATION);
+    text output = {0};
+    for (; at && (at = strstr(at, mark)) != NULL; at++) {
+        const char *name = at + 8, *end = strchr(name, '\n');
+        size_t size = end ? (size_t)(end - name) : 0;
+        if (!end || count_directives(all, "#define ", name, size) != 1 ||
+            count_directives(all, "#undef ", name, size) != 1 || is_asked_for(all, name, size))
+            continue;
+        text_add(&output, from, (size_t)(at - from));
+        from = end;
     }
     text_add_string(&output, from);
     free(all->data);
@@ -822,6 +868,7 @@ int main(int argc, char **argv) {
     if (p.sections > 0) write_sections(&p, name, hash);
     write_macros(&p);
     make_lean(&p.output);
+    if (strcmp(name, "oxtorch.h") == 0) drop_undefs(&p.output); /* the one that has little room */
     if (fwrite(p.output.data, 1, p.output.size, stdout) != p.output.size || fflush(stdout) != 0) {
         fprintf(stderr, "amalgamate: cannot write\n");
         return 1;

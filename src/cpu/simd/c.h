@@ -178,20 +178,20 @@ OXI_INLINE vb vb_set1(int a) {
     uint64_t word = (uint8_t)a * UINT64_C(0x0101010101010101);
     return OXI_ISA(vb_four)(word, word, word, word);
 }
-#define OXI_WORDS(name, parameters, expression) \
+#define OXI_C_WORDS(name, parameters, expression) \
     OXI_INLINE vb name parameters { \
         vb r; \
         for (int i = 0; i < 4; i++) r.word[i] = (expression); \
         return r; \
     }
 #define OXI_HIGH_BITS UINT64_C(0x8080808080808080)
-OXI_WORDS(vb_and, (vb a, vb b), a.word[i] & b.word[i])
-OXI_WORDS(vb_or, (vb a, vb b), a.word[i] | b.word[i])
-OXI_WORDS(vb_sub, (vb a, vb b), ((a.word[i] | OXI_HIGH_BITS) - (b.word[i] & ~OXI_HIGH_BITS))
+OXI_C_WORDS(vb_and, (vb a, vb b), a.word[i] & b.word[i])
+OXI_C_WORDS(vb_or, (vb a, vb b), a.word[i] | b.word[i])
+OXI_C_WORDS(vb_sub, (vb a, vb b), ((a.word[i] | OXI_HIGH_BITS) - (b.word[i] & ~OXI_HIGH_BITS))
                                     ^ ((a.word[i] ^ ~b.word[i]) & OXI_HIGH_BITS))
-OXI_WORDS(vb_right, (vb a, int count), a.word[i] >> count)
-OXI_WORDS(vb_left, (vb a, int count), a.word[i] << count)
-#undef OXI_WORDS
+OXI_C_WORDS(vb_right, (vb a, int count), a.word[i] >> count)
+OXI_C_WORDS(vb_left, (vb a, int count), a.word[i] << count)
+#undef OXI_C_WORDS
 #undef OXI_HIGH_BITS
 OXI_INLINE vb vb_nibbles(const void *p) {
     uint64_t word[2], low = UINT64_C(0x0f0f0f0f0f0f0f0f);
