@@ -97,7 +97,7 @@
 #ifndef OX_TORCH_FILE
 #define OX_TORCH_FILE "oxtorch.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_FILE 0x929a1d16
+#define OXI_SECTION_OF_OX_TORCH_FILE 0x41ad0269
 
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
@@ -2826,7 +2826,6 @@ uint32_t k0=(uint32_t)key,k1=(uint32_t)(key>>32);OXI_PHILOX_ROUND OXI_PHILOX_ROU
 OXI_PHILOX_ROUND OXI_PHILOX_ROUND OXI_PHILOX_ROUND OXI_PHILOX_ROUND OXI_PHILOX_ROUND
 out[0]=c0;
 out[1]=c1;out[2]=c2;out[3]=c3;}
-#undef OXI_PHILOX_ROUND
 static uint64_t oxi_rotated(uint64_t x,int bits){return x<<bits|x>>(64 -bits);}
 static void oxi_sip_round(uint64_t v[4]){v[0]+=v[1];v[1]=oxi_rotated(v[1],13)^v[0];v[0]=oxi_rotated(v[0],32);v[2]+=v[3];
 v[3]=oxi_rotated(v[3],16)^v[2];v[0]+=v[3];v[3]=oxi_rotated(v[3],21)^v[0];v[2]+=v[1];v[1]=oxi_rotated(v[1],17)^v[2];
@@ -3990,6 +3989,7 @@ OXI_SMALL int oxi_chain_value(int k){return OXI_CHAIN_OPERANDS+OXI_CHAIN_NUMBERS
 static int oxi_chain_add(oxi_chain*chain,oxi_op op,const int*in,int count);static bool oxi_chain_give(oxi_chain*chain,int value);
 static const oxi_chain*oxi_chain_finish(oxi_chain*chain);static const oxi_chain*oxi_chain_of(const char*text);
 #define OXI_CHAIN_CLAMPED_GATE "a n0 minimum =p n1 * sigmoid p * b n2 maximum n0 minimum n3 + * ;"
+#define OXI_CHAIN_ADAM "b =p drop c p n0 lerp =q ; d n1 * n2 p * p * + =r ; a n3 * q n4 * r sqrt n5 / n6 + / + ;"
 static ox_status oxi_chain_run(const char*text,ox_tensor*const*in,int count,const double*numbers,int number_count,ox_tensor**out);
 
 static int oxi_chain_text(const oxi_chain*chain,char*out,size_t room);
@@ -4169,7 +4169,6 @@ OXI_REDUCTION(argmax,MOST,PLAIN,ONLY,VALUE)
 OXI_REDUCTION(argmin,LEAST,PLAIN,ONLY,VALUE)
 OXI_REDUCTION(max_dim,MOST,PLAIN,BESIDE,VALUE)
 OXI_REDUCTION(min_dim,LEAST,PLAIN,BESIDE,VALUE)
-#undef OXI_REDUCTION
 };
 static void oxi_reduction_by_power(oxi_reduction*r,double p){r->kind=p==2?OXI_REDUCES_SQUARES:p==1?OXI_REDUCES_ABSOLUTE
 :p==0?OXI_REDUCES_COUNT:p==INFINITY?OXI_REDUCES_MOST_ABSOLUTE:p==-INFINITY?OXI_REDUCES_LEAST_ABSOLUTE:OXI_REDUCES_POWERS;
@@ -4193,7 +4192,6 @@ OXI_ROWS(log_softmax,ONE,LOGSUMEXP,LOG_SOFTMAX)
 OXI_ROWS(layer_norm,LAST,MOMENTS,NORM)
 OXI_ROWS(rms_norm,LAST,SQUARES,NORM)
 OXI_ROWS(group_norm,GROUPS,MOMENTS,NORM)
-#undef OXI_ROWS
 };
 static oxi_row_form oxi_row_form_of(const oxi_call*call){const ox_tensor*x=call->in[0];oxi_row_form form;size_t i=0;
 memset(&form,0,sizeof form);while(oxi_row_table[i].op!=call->op)i++;
@@ -4278,7 +4276,6 @@ OXI_INDEX(tril,PATTERN,DIAGONAL,KEEPS_LOWER)
 OXI_INDEX(one_hot,PATTERN,ROWS,ONE)
 OXI_INDEX(cat,COPIES,SIZES,JOINS)
 OXI_INDEX(roll,COPIES,SIZES,ROLLS)
-#undef OXI_INDEX
 };
 static const oxi_index_form*oxi_index_form_of(oxi_op op){size_t i=0;while(oxi_index_table[i].op!=op)i++;
 return&oxi_index_table[i];}
@@ -5342,7 +5339,6 @@ oxi_op_row_of((oxi_op)line->op)->name,(long long)line->calls,1e3*line->seconds,t
 line->flops/seconds*1e-9,line->bytes/seconds*1e-9);}
 if(lost)
 used+=(size_t)oxi_text_append(OXI_ROOM,"(%llu calls more, not recorded: out of memory)\n",(unsigned long long)lost);
-#undef OXI_ROOM
 return used;}
 #ifndef OX_NO_STDIO
 static bool oxi_profile_write(FILE*file,const oxi_profile_record*r,double origin,size_t number){
@@ -7605,7 +7601,8 @@ void(*pick)(int64_t n,const char*rows,int64_t apart,const int16_t*at,int count,i
 void(*round)(int64_t n,const float*x,uint16_t*out);void(*of_codes)(int64_t n,int group,const struct oxi_code_panel*codes,void*panel);
 }oxi_gemm_groups;typedef struct oxi_gemm_pieces{oxi_gemm_kernel kernel;oxi_packs pack_a,pack_b;}oxi_gemm_pieces;
 typedef struct oxi_winograd_kernels{void(*image)(const float*d,int64_t row,float*v,int64_t point);
-void(*weight)(const float*g,int64_t step,float*u,int64_t point);void(*sums)(int64_t k,const float*v,const float*u,float*m);
+void(*weight)(const float*g,int64_t step,float*u,int64_t point);void(*sums)(int64_t k,const float*v,const float*u,float*m,bool onto);
+void(*sums_few)(int64_t k,const float*v,const float*u,float*m,bool onto);
 bool(*places)(const float*m,int64_t point,const float*bias,float*y,int64_t row);
 void(*gradient)(const float*d,int64_t row,float*y,int64_t point);
 void(*sums_back)(int64_t k,const float*y,int64_t y_step,const float*v,int64_t v_step,float*m,int64_t ld,bool onto);
@@ -7630,8 +7627,9 @@ typedef struct oxi_recurrence{int64_t keys,columns;const float*q,*k,*erase,*writ
 const float*v,*from;float*out,*to;int64_t from_step,to_step;const float*step;const float*ahead;float*out_ahead;}oxi_recurrence;
 enum{OXI_FFT_FACTORS=64,OXI_FFT_PRIME=61};typedef struct oxi_fft_factors{int64_t n;int count,factor[OXI_FFT_FACTORS];const float*root;
 }oxi_fft_factors;enum{OXI_ATTENTION_DEPTH=4096};typedef struct oxi_kernels{const char*name;int vector_bytes;
-oxi_map_kernel map[OXI_OP_COUNT][OXI_LANE_COUNT];oxi_load_kernel load[OX_DTYPE_COUNT][OXI_LANE_COUNT];
-oxi_store_kernel store[OX_DTYPE_COUNT][OXI_LANE_COUNT];void(*gather[5])(int64_t n,const char*from,int64_t step,char*to);
+oxi_map_kernel map[OXI_OP_COUNT][OXI_LANE_COUNT];void(*chain_adam)(int64_t n,const float*const*in,const double*numbers,float*const*to);
+oxi_load_kernel load[OX_DTYPE_COUNT][OXI_LANE_COUNT];oxi_store_kernel store[OX_DTYPE_COUNT][OXI_LANE_COUNT];
+void(*gather[5])(int64_t n,const char*from,int64_t step,char*to);
 void(*transpose[5])(int64_t rows,int64_t columns,const char*from,int64_t from_step,char*to,int64_t to_step);
 oxi_gemm_kernel gemm_f32,gemm_f64;oxi_gemm_kernel spread_f32,spread_f64;void(*copies_f32)(int64_t k,const void*a,void*out);
 void(*copies_f64)(int64_t k,const void*a,void*out);oxi_copies_kernel copies_along[OX_DTYPE_COUNT];oxi_gemm_kernel gemm_i16;
@@ -7869,7 +7867,6 @@ const float*z=(const float*)source+2*i*stride;\
 ((lane_type*)out)[i]=(lane_type)hypot(z[0],z[1]);}}
 OXI_LOAD_SIZE(f32,float)
 OXI_LOAD_SIZE(f64,double)
-#undef OXI_LOAD_SIZE
 static void oxi_load_OX_C64_c64(int64_t n,const void*source,int64_t stride,void*out){
 for(int64_t i=0;i<n;i++)memcpy((float*)out+2*i,(const float*)source+2*i*stride,8);}
 static void oxi_store_OX_C64_c64(int64_t n,const void*in,void*out,int64_t stride){
@@ -8154,27 +8151,7 @@ OXI_SCALAR_DEFINE(oxi_scalar_##op,operands,OXI_COMPLEX_##complex)
 #define OXI_U(x)((uint64_t)(x))
 OXI_ROWS_OF_FORM_MAP
 #undef OXI_MAP
-#undef OXI_U
-#undef OXI_DEFINE_SCALAR
-#undef OXI_DEFINE_DOUBLE
-#undef OXI_DEFINE_I64
-#undef OXI_DEFINE_U64
-#undef OXI_DEFINE_BOTH
-#undef OXI_DEFINE_SIGNS
-#undef OXI_DEFINE_INTEGER_TEST
-#undef OXI_DEFINE_ALIKE
-#undef OXI_DEFINE_COMPLEX
-#undef OXI_DEFINE_C64
-#undef OXI_DEFINE_C64_TEST
 #undef OXI_DEFINE_NOTHING
-#undef OXI_DECLARE_1
-#undef OXI_DECLARE_2
-#undef OXI_DECLARE_3
-#undef OXI_TAKE_1
-#undef OXI_TAKE_2
-#undef OXI_TAKE_3
-#undef OXI_PLAIN_ELEMENT
-#undef OXI_STORE_TEST
 #undef OXI_SCALAR_F64
 #undef OXI_SCALAR_NONE
 #undef OXI_SCALAR_OWN
@@ -8189,8 +8166,6 @@ OXI_ROWS_OF_FORM_MAP
 #undef OXI_COMPLEX_TEST
 #undef OXI_COMPLEX_NONE
 #undef OXI_COMPLEX_OWN
-#undef OXI_SCALAR_DEFINE
-#undef OXI_SCALAR_CALL
 #define OXI_SCALAR_F64(formula)OXI_ENTER_F64,0
 #define OXI_SCALAR_NONE OXI_ENTER_NOTHING,0
 #define OXI_SCALAR_OWN(kernel)OXI_ENTER_OWN_F64,oxi_scalar_##kernel
@@ -8240,16 +8215,7 @@ OXI_ROWS_OF_FORM_MAP
 #undef OXI_COMPLEX_NONE
 #undef OXI_COMPLEX_OWN
 #undef OXI_ENTER_F64
-#undef OXI_ENTER_BOTH
-#undef OXI_ENTER_ALIKE
-#undef OXI_ENTER_AS
-#undef OXI_ENTER_C64
-#undef OXI_ENTER_OWN_F64
-#undef OXI_ENTER_OWN_INTEGER
-#undef OXI_ENTER_OWN_C64
 #undef OXI_ENTER_NOTHING
-#undef OXI_SCALAR_ENTER
-#undef OXI_SCALAR_ENTER_BY
 OXI_STRAIGHT_END
 /* >>cpu/product/quantize.c */
 #if defined(__clang__)
@@ -8476,7 +8442,6 @@ static void oxi_fill_quantize(oxi_kernels*k){
 OXI_EACH_QUANTIZED_TYPE(OXI_X)
 #undef OXI_X
 }
-#undef OXI_EACH_QUANTIZED_TYPE
 #undef OXI_ROUND_EACH
 #ifdef OXI_OPTIMIZES
 #pragma GCC pop_options
@@ -8664,8 +8629,6 @@ static void oxi_fill_iq(oxi_kernels*k){
 OXI_EACH_IQ_TYPE(OXI_X)
 #undef OXI_X
 }
-#undef OXI_EACH_IQ_TYPE
-#undef OXI_EIGHT_BYTES
 #endif
 /* >>cpu/tiers.c */
 #ifdef __FAST_MATH__
@@ -9141,19 +9104,17 @@ OXI_INLINE void vb_store(void*p,vb a){memcpy(p,a.word,32);}
 OXI_INLINE vb OXI_ISA(vb_four)(uint64_t a,uint64_t b,uint64_t c,uint64_t d){vb r;r.word[0]=a;r.word[1]=b;r.word[2]=c;r.word[3]=d;
 return r;}
 OXI_INLINE vb vb_set1(int a){uint64_t word=(uint8_t)a*UINT64_C(0x101010101010101);return OXI_ISA(vb_four)(word,word,word,word);}
-#define OXI_WORDS(name,parameters,expression)\
+#define OXI_C_WORDS(name,parameters,expression)\
 OXI_INLINE vb name parameters{\
 vb r;\
 for(int i=0;i<4;i++)r.word[i]=(expression);\
 return r;}
 #define OXI_HIGH_BITS UINT64_C(0x8080808080808080)
-OXI_WORDS(vb_and,(vb a,vb b),a.word[i]&b.word[i])
-OXI_WORDS(vb_or,(vb a,vb b),a.word[i]|b.word[i])
-OXI_WORDS(vb_sub,(vb a,vb b),((a.word[i]|OXI_HIGH_BITS)-(b.word[i]&~OXI_HIGH_BITS))^((a.word[i]^~b.word[i])&OXI_HIGH_BITS))
-OXI_WORDS(vb_right,(vb a,int count),a.word[i]>>count)
-OXI_WORDS(vb_left,(vb a,int count),a.word[i]<<count)
-#undef OXI_WORDS
-#undef OXI_HIGH_BITS
+OXI_C_WORDS(vb_and,(vb a,vb b),a.word[i]&b.word[i])
+OXI_C_WORDS(vb_or,(vb a,vb b),a.word[i]|b.word[i])
+OXI_C_WORDS(vb_sub,(vb a,vb b),((a.word[i]|OXI_HIGH_BITS)-(b.word[i]&~OXI_HIGH_BITS))^((a.word[i]^~b.word[i])&OXI_HIGH_BITS))
+OXI_C_WORDS(vb_right,(vb a,int count),a.word[i]>>count)
+OXI_C_WORDS(vb_left,(vb a,int count),a.word[i]<<count)
 OXI_INLINE vb vb_nibbles(const void*p){uint64_t word[2],low=UINT64_C(0xf0f0f0f0f0f0f0f);
 memcpy(word,p,16);return OXI_ISA(vb_four)(word[0]&low,word[1]&low,word[0]>>4&low,word[1]>>4&low);}
 OXI_INLINE vb vb_look_up(const int8_t*table,const void*p,int extra){const uint8_t*byte=(const uint8_t*)p;int8_t number[32];(void)extra;
@@ -10205,20 +10166,10 @@ OXI_INLINE vrs vrw_high(vrs a){return vshrq_n_s32(a,16);}
 #undef VS
 #undef VR
 #undef VQ
-#undef OXI_CODES_BYTES
-#undef OXI_CODES_WORDS
-#undef OXI_CODES_DOT
-#undef OXI_CODES_WIDE
-#undef OXI_CODES_MATRIX
-#undef OXI_MULTIPLY_ADD
 #undef VF
 #undef VD
 #undef OXI_INLINE
-#undef OXI_KERNEL
-#undef OXI_SHARED
 #undef OXI_ISA
-#undef OXI_PASTE_TIER_EXPANDED
-#undef OXI_PASTE_TIER
 typedef struct oxi_tier_row{oxi_tier tier;
 const char*name;void(*fill)(oxi_kernels*k);}oxi_tier_row;static const oxi_tier_row oxi_tiers[]={
 #ifdef OXI_BUILD_C
@@ -11143,7 +11094,6 @@ OXI_ROWS_OF_CPU_REDUCE_REDUCE_SUM
 #undef OXI_T
 #undef OXI_A
 #undef OXI_NAME
-#undef OXI_NUMBER_OF
 static void oxi_sum_row(OXI_ROW_PARAMETERS){double sum=k->row_sum(n,(const float*)elements,p->asks);
 if(isfinite(sum))
 *(double*)p->a+=sum;
@@ -11256,7 +11206,6 @@ OXI_NARROW(u16,uint16_t,int32_t)
 OXI_NARROW(i16,int16_t,int32_t)
 OXI_NARROW(u32,uint32_t,int64_t)
 OXI_NARROW(i32,int32_t,int64_t)
-#undef OXI_NARROW
 static void oxi_count_row_u8(OXI_ROW_PARAMETERS){const uint8_t*x=(const uint8_t*)elements;
 int64_t count=0,i=0;for(;i+3*OXI_STRIP<=n;i+=3*OXI_STRIP){uint8_t strip=0;
 for(int j=0;j<3*OXI_STRIP;j++)strip=(uint8_t)(strip+(x[i+j]!=0));
@@ -11354,7 +11303,6 @@ OXI_SCAN(cumsum_f64,double,double,+)
 OXI_SCAN(cumprod_f64,double,double,*)
 OXI_SCAN(cumsum_u64,uint64_t,uint64_t,+)
 OXI_SCAN(cumprod_u64,uint64_t,uint64_t,*)
-#undef OXI_SCAN
 #define OXI_SCAN_COMPLEX(name,joined)\
 static void oxi_##name##_columns(void*x,int64_t n,void*totals){\
 float*values=(float*)x;\
@@ -11371,7 +11319,6 @@ for(int l=0;l<OXI_SCAN_LINES;l++)\
 oxi_##name##_line((float*)x+2*l*OXI_SCAN_BUFFER,n,(oxi_complex*)totals+l);}
 OXI_SCAN_COMPLEX(cumsum_c64,oxi_make_complex(t.re+z.re,t.im+z.im))
 OXI_SCAN_COMPLEX(cumprod_c64,oxi_multiply_complex(t,z))
-#undef OXI_SCAN_COMPLEX
 typedef struct oxi_scan_row{oxi_scan_kernel line,lines,columns;
 oxi_reduce_row total;void(*join)(oxi_partial*p,int64_t width,const oxi_partial*later);}oxi_scan_row;
 #define OXI_SCAN_ROW(op,lane,name,wide)\
@@ -13588,10 +13535,11 @@ oxi_map_constant(&work,&w,call->in[i],i,i>=first?compute:OX_BOOL,most,room+const
 ox_status status=oxi_walk_all(&w,grain,most,oxi_map_piece,&work);if(room!=line)oxi_free(room,held);
 return status;}
 /* >>cpu/map/chain.c */
-enum{OXI_CHAIN_TILE_BYTES=2048};typedef struct oxi_chain_work{const oxi_chain*program;oxi_map_kernel kernel[OXI_CHAIN_STEPS];
-oxi_map_numbers numbers[OXI_CHAIN_STEPS];oxi_load_kernel load[OXI_CHAIN_OPERANDS];oxi_store_kernel store[OXI_MAX_OUT];
-bool streams[OXI_MAX_OUT],direct;const char*constant[OXI_CHAIN_OPERANDS+OXI_CHAIN_NUMBERS];char*tiles;int64_t lane_bytes,tile_bytes;
-void(*stream)(size_t bytes,const void*from,void*to);oxi_load_kernel widen;}oxi_chain_work;
+enum{OXI_CHAIN_TILE_BYTES=2048,OXI_CHAIN_PARTS=4};typedef struct oxi_chain_work{const oxi_chain*program;
+oxi_map_kernel kernel[OXI_CHAIN_STEPS];oxi_map_numbers numbers[OXI_CHAIN_STEPS];oxi_load_kernel load[OXI_CHAIN_OPERANDS];
+oxi_store_kernel store[OXI_MAX_OUT];bool streams[OXI_MAX_OUT],direct;const char*constant[OXI_CHAIN_OPERANDS+OXI_CHAIN_NUMBERS];
+char*tiles;int64_t lane_bytes,tile_bytes;void(*stream)(size_t bytes,const void*from,void*to);oxi_load_kernel widen;bool adam;
+const double*number;}oxi_chain_work;
 static const void*oxi_chain_read(const oxi_chain_work*work,const oxi_walk*w,const oxi_cursor*c,int i,char*tile,char*gathered){
 int k=work->program->result_count+i;int64_t step=w->step[k],bytes=w->bytes[k];const void*from=c->p[k];
 if(work->constant[i])return work->constant[i];
@@ -13611,19 +13559,29 @@ static void oxi_chain_prefetch(const oxi_chain_work*work,const oxi_walk*w,const 
 for(int i=0;i<work->program->operand_count;i++){int operand=work->program->result_count+i;
 int64_t bytes=c->n*w->bytes[operand],end=oxi_min_i64((k+1)*each[i],bytes/OXI_LINE);for(int64_t line=k*each[i];line<end;line++)
 OXI_PREFETCH_READ(c->p[operand]+bytes+line*OXI_LINE);}}
+static char*oxi_chain_to(const oxi_chain_work*work,const oxi_cursor*c,int k,char*tiles){const oxi_chain*program=work->program;
+return k==program->step_count-1&&work->direct?c->p[program->result_count-1]:tiles+program->step[k].tile*work->tile_bytes;}
+static void oxi_chain_adam(const oxi_chain_work*work,const oxi_walk*w,const oxi_cursor*c,
+const int64_t*each,const void**value,char*tiles){const oxi_kernels*kernels=oxi_cpu_kernels();
+int64_t some=oxi_round_up(oxi_parts(c->n,OXI_CHAIN_PARTS),OXI_LINE),at=0;for(int r=0;r<3;r++)
+value[work->program->result[r]]=oxi_chain_to(work,c,work->program->result[r]-oxi_chain_value(0),tiles);
+for(int part=0;at<c->n;part++,at+=some){const float*in[4];
+float*to[3];for(int i=0;i<4;i++)in[i]=(const float*)value[i]+at;
+for(int r=0;r<3;r++)to[r]=(float*)(uintptr_t)value[work->program->result[r]]+at;
+oxi_chain_prefetch(work,w,c,part,each);kernels->chain_adam(oxi_min_i64(some,c->n-at),in,work->number,to);}}
 static void oxi_chain_piece(void*arg,const oxi_walk*w,const oxi_cursor*c,int lane){const oxi_chain_work*work=(const oxi_chain_work*)arg;
 const oxi_chain*program=work->program;const void*value[OXI_CHAIN_OPERANDS+OXI_CHAIN_NUMBERS+OXI_CHAIN_STEPS];
 char*tiles=work->tiles+lane*work->lane_bytes;char*loaded=tiles+program->tile_count*work->tile_bytes;
-char*gathered=loaded+program->operand_count*work->tile_bytes;int last=program->step_count-1;int64_t each[OXI_CHAIN_OPERANDS];
-for(int i=0;i<program->operand_count;i++){int operand=program->result_count+i;
-int64_t lines=w->step[operand]==1?c->n*w->bytes[operand]/OXI_LINE:0;each[i]=oxi_parts(lines,program->step_count);
+char*gathered=loaded+program->operand_count*work->tile_bytes;bool adam=work->adam&&c->n%OXI_LINE==0;int steps=adam?0:program->step_count;
+int64_t each[OXI_CHAIN_OPERANDS];for(int i=0;i<program->operand_count;i++){int operand=program->result_count+i;
+int64_t lines=w->step[operand]==1?c->n*w->bytes[operand]/OXI_LINE:0;each[i]=oxi_parts(lines,adam?OXI_CHAIN_PARTS:program->step_count);
 value[i]=oxi_chain_read(work,w,c,i,loaded+i*work->tile_bytes,gathered);}
 for(int j=0;j<program->number_count;j++)
 value[oxi_chain_number(j)]=work->constant[oxi_chain_number(j)];
-for(int k=0;k<=last;k++){const oxi_chain_step*step=&program->step[k];
+if(adam)oxi_chain_adam(work,w,c,each,value,tiles);
+for(int k=0;k<steps;k++){const oxi_chain_step*step=&program->step[k];
 oxi_chain_prefetch(work,w,c,k,each);const void*in[3]={value[step->in[0]],value[step->in[1]],value[step->in[2]]};
-char*to=k==last&&work->direct?c->p[program->result_count-1]:tiles+step->tile*work->tile_bytes;value[oxi_chain_value(k)]=to;
-if(work->kernel[k])
+char*to=oxi_chain_to(work,c,k,tiles);value[oxi_chain_value(k)]=to;if(work->kernel[k])
 work->kernel[k](c->n,in,to,&work->numbers[k]);
 else
 work->widen(c->n,in[0],1,to);}
@@ -13663,7 +13621,9 @@ used+=work->tile_bytes;}
 return used;}
 static ox_status oxi_cpu_chain(const oxi_call*call){const oxi_kernels*k=oxi_cpu_kernels();
 const oxi_chain*program=call->attr.chain.program;oxi_lane lane=oxi_lane_of(oxi_compute_dtype(call));oxi_chain_work work;oxi_walk w;
-memset(&work,0,sizeof work);work.program=program;if(!oxi_chain_find_kernels(&work,k,lane))
+memset(&work,0,sizeof work);work.program=program;work.adam=lane==OXI_LANE_F32&&program->operand_count==4&&program->number_count==7&&
+program==oxi_chain_of(OXI_CHAIN_ADAM);
+work.number=call->attr.chain.numbers.n;if(!oxi_chain_find_kernels(&work,k,lane))
 return oxi_fail(OX_ERR_UNSUPPORTED,"chain: no kernel for %s",ox_dtype_name(oxi_compute_dtype(call)));
 oxi_walk_begin(&w,call->out[0]->ndim,call->out[0]->shape);for(int r=0;r<program->result_count;r++)oxi_walk_add(&w,call->out[r]);
 for(int i=0;i<program->operand_count;i++)oxi_walk_add(&w,call->in[i]);
@@ -14260,7 +14220,6 @@ static inline void oxi_windows_read_few(const int64_t*at,int64_t n,int64_t bytes
 if(bytes==2)OXI_READ_FEW(uint16_t)
 else if(bytes==4)OXI_READ_FEW(uint32_t)
 else OXI_READ_FEW(uint64_t)}
-#undef OXI_READ_FEW
 static void oxi_windows_read_samples(const oxi_windows*w,int64_t tap,int64_t taps,int64_t place,
 int64_t count,int64_t bytes,char*out,int64_t row){oxi_window_few few;
 oxi_windows_few(w,&few);
@@ -15795,15 +15754,17 @@ m->w.data+=oxi_signed_bytes(m->w.dtype,m->samples*m->w.sample_stride);to->data+=
 oxi_free(memory,bytes+table);return status;}
 /* >>cpu/windows/winograd.c */
 enum{OXI_WINOGRAD_POINTS=36,OXI_WINOGRAD_DEEP=256,OXI_WINOGRAD_CHANNELS=16,OXI_WINOGRAD_WEIGHTS=400,OXI_WINOGRAD_TILES=16,
-OXI_WINOGRAD_SUMS=32768,OXI_WINOGRAD_STRIP=64<<10,OXI_WINOGRAD_BYTES=4<<20};
+OXI_WINOGRAD_FEW=4,OXI_WINOGRAD_SLICE=64,OXI_WINOGRAD_TAPS=16,OXI_WINOGRAD_SUMS=32768,OXI_WINOGRAD_STRIP=64<<10,OXI_WINOGRAD_BYTES=4<<20
+};
 typedef struct oxi_winograd_side{oxi_conv_side image;const char*data;int64_t channels,origin[2];int64_t reach;
 void(*numbers)(const float*d,int64_t row,float*v,int64_t point);int64_t depth,rows,point;}oxi_winograd_side;typedef struct oxi_winograd{
 const oxi_kernels*kernels;ox_dtype dtype;oxi_winograd_side from,by;oxi_conv_side to;const char*to_data;const char*weight;
 int64_t weight_in,weight_out,weight_row,weight_tap;const ox_tensor*bias;const char*bias_data;int64_t outputs;int64_t lanes,rows;
 int64_t wide;int64_t samples,down,across;
-int64_t chunk_lines,chunk_across,chunks_across,chunks,panels;int64_t first,some,splits;bool weights_first;float*u,*v;
-int64_t u_point,u_block,v_chunk;char*scratch;size_t narrow_at,sums_at,own_at,lane_bytes;float*sums;int64_t m_point;int64_t*failed;
-}oxi_winograd;typedef struct oxi_winograd_chunk{int64_t line,lines,tile,across;}oxi_winograd_chunk;
+int64_t chunk_lines,chunk_across,chunks_across,chunks,panels;int64_t first,some,splits;int64_t slice;
+void(*sum)(int64_t k,const float*v,const float*u,float*m,bool onto);bool weights_first;float*u,*v;int64_t u_point,u_block,v_chunk;
+char*scratch;size_t narrow_at,sums_at,own_at,lane_bytes;float*sums;int64_t m_point;int64_t*failed;}oxi_winograd;
+typedef struct oxi_winograd_chunk{int64_t line,lines,tile,across;}oxi_winograd_chunk;
 static oxi_winograd_chunk oxi_winograd_chunk_of(const oxi_winograd*w,int64_t index){oxi_winograd_chunk c;
 c.line=index/w->chunks_across*w->chunk_lines;c.lines=oxi_min_i64(w->chunk_lines,w->samples*w->down-c.line);
 c.tile=index%w->chunks_across*w->chunk_across;c.across=oxi_min_i64(w->chunk_across,w->across-c.tile);return c;}
@@ -15833,19 +15794,21 @@ scratch+w->narrow_at);
 for(int64_t i=0;i<lines*c->across;i++){int64_t tile=at*c->across+i;
 s->numbers(strip+4*(i/c->across*columns+i%c->across)*w->lanes,columns*w->lanes,
 v+tile/s->rows*s->depth*s->rows+tile%s->rows*w->lanes,s->point);}}}
-static void oxi_winograd_weights(const oxi_winograd*w,int64_t first,float*u,char*scratch){
-const int64_t lanes=w->lanes,depth=w->from.depth,channels=w->from.channels;float*taps=(float*)(void*)scratch;
+static void oxi_winograd_weights(const oxi_winograd*w,int64_t first,int64_t at,int64_t depth,float*u,char*scratch){
+const int64_t lanes=w->lanes,end=oxi_min_i64(at+depth,w->from.channels);float*taps=(float*)(void*)scratch;
 char*narrow=scratch+w->narrow_at;bool dense=(w->weight_tap==1||w->weight_tap==-1)&&w->weight_row==3*w->weight_tap;
-bool flips=dense&&w->weight_tap<0;oxi_load_kernel load=w->kernels->load[w->dtype][OXI_LANE_F32];
-for(int64_t p=0;p<OXI_WINOGRAD_POINTS&&channels<depth;p++)
-memset(u+p*w->u_point+channels*2*lanes,0,(size_t)((depth-channels)*2*lanes)*sizeof*u);
+bool flips=dense&&w->weight_tap<0;int64_t most=dense&&w->weight_in==9?OXI_WINOGRAD_TAPS:1;
+oxi_load_kernel load=w->kernels->load[w->dtype][OXI_LANE_F32];for(int64_t p=0;p<OXI_WINOGRAD_POINTS&&end<at+depth;p++)
+memset(u+p*w->u_point+(end-at)*2*lanes,0,(size_t)((at+depth-end)*2*lanes)*sizeof*u);
 for(int64_t half=0;half<2;half++,first+=lanes,u+=lanes){int64_t count=oxi_min_i64(lanes,w->outputs-first);
-memset(taps,0,(size_t)(9*lanes)*sizeof*taps);memset(narrow,0,(size_t)(18*lanes));for(int64_t c=0;c<channels;c++){
-const char*from=w->weight+2*(first*w->weight_out+c*w->weight_in);if(count>0&&dense){
-w->kernels->transpose[1](count,9,from-(flips?16:0),2*w->weight_out,narrow,2*lanes);load(9*lanes,narrow,1,taps);}else if(count>0)
+memset(taps,0,(size_t)(9*most*lanes)*sizeof*taps);memset(narrow,0,(size_t)(18*most*lanes));for(int64_t c=at,some;c<end;c+=some){
+const char*from=w->weight+2*(first*w->weight_out+c*w->weight_in);some=oxi_min_i64(most,end-c);if(count>0&&dense){
+w->kernels->transpose[1](count,9*some,from-(flips?16:0),2*w->weight_out,narrow,2*lanes);load(9*some*lanes,narrow,1,taps);
+}else if(count>0)
 for(int64_t t=0;t<9;t++)
 load(count,from+2*(t/3*w->weight_row+t%3*w->weight_tap),w->weight_out,taps+t*lanes);
-w->kernels->winograd.weight(taps+(flips?8*lanes:0),flips?-lanes:lanes,u+c*2*lanes,w->u_point);}}}
+for(int64_t i=0;i<some;i++)
+w->kernels->winograd.weight(taps+(9*i+(flips?8:0))*lanes,flips?-lanes:lanes,u+(c-at+i)*2*lanes,w->u_point);}}}
 static void oxi_winograd_write(const oxi_winograd*w,int64_t sample,int64_t first,int64_t y,int64_t x,
 int64_t columns,const float*from,char*narrow){const int64_t*stride=w->to.stride,lanes=w->lanes;
 int64_t count=oxi_min_i64(lanes,w->outputs-first),rows=oxi_min_i64(4,w->to.shape[3]-y);int64_t n=oxi_min_i64(columns,w->to.shape[4]-x);
@@ -15859,13 +15822,15 @@ int64_t run=stride[3]==n?rows:1;for(int64_t i=0;i<rows;i++)
 store(n*lanes,from+i*columns*lanes,narrow+2*i*n*lanes,1);
 for(int64_t i=0;i<rows;i+=run)
 w->kernels->transpose[1](run*n,count,narrow+2*i*n*lanes,2*lanes,to+2*i*stride[3],2*stride[1]);}
-static void oxi_winograd_products(const oxi_winograd*w,const oxi_winograd_chunk*c,int64_t first,
-const float*v,const float*u,char*scratch){const int64_t lanes=w->lanes,panel=w->rows*w->from.depth;
-int64_t panels=oxi_parts(c->lines*c->across,w->rows);
-float*sums=(float*)(void*)(scratch+w->sums_at),*places=(float*)(void*)scratch,bias[16];int64_t tile=w->rows*2*lanes,point=w->panels*tile;
+static void oxi_winograd_products(const oxi_winograd*w,const oxi_winograd_chunk*c,int64_t at,
+int64_t depth,const float*v,const float*u,char*scratch){int64_t panels=oxi_parts(c->lines*c->across,w->rows),panel=w->rows*w->from.depth;
+int64_t tile=w->rows*2*w->lanes,point=w->panels*tile;float*sums=(float*)(void*)(scratch+w->sums_at);
 for(int64_t p=0;p<OXI_WINOGRAD_POINTS;p++)
 for(int64_t i=0;i<panels;i++)
-w->kernels->winograd.sums(w->from.depth,v+p*w->from.point+i*panel,u+p*w->u_point,sums+p*point+i*tile);
+w->sum(depth,v+p*w->from.point+i*panel+at*w->rows,u+p*w->u_point,sums+p*point+i*tile,at>0);}
+static void oxi_winograd_results(const oxi_winograd*w,const oxi_winograd_chunk*c,int64_t first,char*scratch){
+const int64_t lanes=w->lanes,point=w->panels*w->rows*2*lanes;
+float*sums=(float*)(void*)(scratch+w->sums_at),*places=(float*)(void*)scratch,bias[16];
 for(int64_t half=0;half<2&&first<w->outputs;half++,first+=lanes,sums+=lanes){memset(bias,0,sizeof bias);
 if(w->bias)
 w->kernels->load[w->bias->dtype][OXI_LANE_F32](oxi_min_i64(lanes,w->outputs-first),
@@ -15876,21 +15841,24 @@ finite=w->kernels->winograd.places(sums+(i*c->across+t)*2*lanes,point,bias,place
 if(!finite)oxi_atomic_store(&w->failed[sample],1);
 oxi_winograd_write(w,sample,first,(c->line+i)%w->down*4,4*c->tile,columns,places,scratch+w->narrow_at);}}}
 static void oxi_winograd_weights_task(void*arg,int64_t index,int lane){const oxi_winograd*w=(const oxi_winograd*)arg;
-oxi_winograd_weights(w,index*2*w->lanes,w->u+index*w->u_block,w->scratch+(size_t)lane*w->lane_bytes);}
+oxi_winograd_weights(w,index*2*w->lanes,0,w->slice,w->u+index*w->u_block,w->scratch+(size_t)lane*w->lane_bytes);}
 static void oxi_winograd_chunk_task(void*arg,int64_t index,int lane){const oxi_winograd*w=(const oxi_winograd*)arg;
 char*scratch=w->scratch+(size_t)lane*w->lane_bytes;float*v=(float*)(void*)(scratch+w->own_at);
 oxi_winograd_chunk c=oxi_winograd_chunk_of(w,index);for(int64_t i=0;i<w->from.depth;i+=w->lanes)
 oxi_winograd_image(w,&w->from,&c,i,v,scratch);
-for(int64_t i=0;i<w->wide;i+=2*w->lanes)
-oxi_winograd_products(w,&c,i,v,w->u+i/(2*w->lanes)*w->u_block,scratch);}
+for(int64_t i=0;i<w->wide;i+=2*w->lanes){oxi_winograd_products(w,&c,0,w->slice,v,w->u+i/(2*w->lanes)*w->u_block,scratch);
+oxi_winograd_results(w,&c,i,scratch);}}
 static void oxi_winograd_image_task(void*arg,int64_t index,int lane){const oxi_winograd*w=(const oxi_winograd*)arg;
 int64_t groups=w->from.depth/w->lanes,at=index/groups;oxi_winograd_chunk c=oxi_winograd_chunk_of(w,w->first+at);
 oxi_winograd_image(w,&w->from,&c,index%groups*w->lanes,w->v+at*w->v_chunk,w->scratch+(size_t)lane*w->lane_bytes);}
 static void oxi_winograd_outputs_task(void*arg,int64_t index,int lane){const oxi_winograd*w=(const oxi_winograd*)arg;
 char*scratch=w->scratch+(size_t)lane*w->lane_bytes;float*u=(float*)(void*)(scratch+w->own_at);
-int64_t split=index%w->splits,output=index/w->splits*2*w->lanes;oxi_winograd_weights(w,output,u,scratch);
-for(int64_t i=w->some*split/w->splits;i<w->some*(split+1)/w->splits;i++){oxi_winograd_chunk c=oxi_winograd_chunk_of(w,w->first+i);
-oxi_winograd_products(w,&c,output,w->v+i*w->v_chunk,u,scratch);}}
+int64_t split=index%w->splits,output=index/w->splits*2*w->lanes;int64_t first=w->some*split/w->splits,end=w->some*(split+1)/w->splits;
+for(int64_t i=first;i<end;i++){oxi_winograd_chunk c=oxi_winograd_chunk_of(w,w->first+i);
+for(int64_t at=0,depth;at<w->from.depth;at+=depth){depth=oxi_min_i64(w->slice,w->from.depth-at);
+if(i==first||depth<w->from.depth)oxi_winograd_weights(w,output,at,depth,u,scratch);
+oxi_winograd_products(w,&c,at,depth,w->v+i*w->v_chunk,u,scratch);}
+oxi_winograd_results(w,&c,output,scratch);}}
 static void oxi_winograd_size_chunks(oxi_winograd*w){int64_t most=2*w->rows,best=0;w->chunk_across=oxi_min_i64(w->across,most);
 w->chunk_lines=1;for(int64_t lines=1;lines*w->chunk_across<=most;lines++){
 int64_t tiles=lines*w->chunk_across,filled=1000*tiles/oxi_round_up(tiles,w->rows);if(filled<=best)continue;
@@ -15898,14 +15866,18 @@ best=filled;w->chunk_lines=lines;}
 w->chunks_across=oxi_parts(w->across,w->chunk_across);w->chunks=oxi_parts(w->samples*w->down,w->chunk_lines)*w->chunks_across;
 w->panels=oxi_parts(w->chunk_lines*w->chunk_across,w->rows);}
 static void oxi_winograd_place(oxi_winograd*w){int64_t columns=4*w->chunk_across+2,line=columns*w->lanes*(int64_t)sizeof(float);
-int64_t strip=oxi_min_i64(4*w->chunk_lines,OXI_WINOGRAD_STRIP/line)*line;if(strip<4*line)strip=4*line;
+int64_t strip=oxi_min_i64(4*w->chunk_lines,OXI_WINOGRAD_STRIP/line)*line;
+int64_t taps=9*OXI_WINOGRAD_TAPS*w->lanes*(int64_t)sizeof(float);if(strip<4*line)strip=4*line;
+if(strip<taps)strip=taps;
 w->u_point=w->from.depth*2*w->lanes+w->lanes;w->from.point=w->from.depth*w->panels*w->rows+w->lanes;
 w->u_block=OXI_WINOGRAD_POINTS*w->u_point;w->v_chunk=OXI_WINOGRAD_POINTS*w->from.point;
 int64_t weights=w->u_block*w->wide/(2*w->lanes)*(int64_t)sizeof(float);
-w->weights_first=!w->by.data&&weights<=oxi_cpu_info()->own_cache*4;w->narrow_at=oxi_align_up((size_t)(strip+2*line));
-w->sums_at=w->narrow_at+oxi_align_up((size_t)(strip+2*line)/2);int64_t sums=OXI_WINOGRAD_POINTS*w->panels*w->rows*2*w->lanes;
-w->own_at=w->sums_at+(size_t)sums*sizeof(float);int64_t own=w->by.data?0:w->weights_first?w->v_chunk:w->u_block;
-w->lane_bytes=oxi_align_up(w->own_at+(size_t)own*sizeof(float));}
+w->weights_first=!w->by.data&&weights<=oxi_cpu_info()->own_cache*4;w->slice=w->from.depth;
+if(!w->weights_first&&w->chunks==1&&w->slice>OXI_WINOGRAD_SLICE){w->slice=OXI_WINOGRAD_SLICE;
+w->u_point=w->slice*2*w->lanes+w->lanes;w->u_block=OXI_WINOGRAD_POINTS*w->u_point;}
+w->narrow_at=oxi_align_up((size_t)(strip+2*line));w->sums_at=w->narrow_at+oxi_align_up((size_t)(strip+2*line)/2);
+int64_t sums=OXI_WINOGRAD_POINTS*w->panels*w->rows*2*w->lanes;w->own_at=w->sums_at+(size_t)sums*sizeof(float);
+int64_t own=w->by.data?0:w->weights_first?w->v_chunk:w->u_block;w->lane_bytes=oxi_align_up(w->own_at+(size_t)own*sizeof(float));}
 static void oxi_winograd_work(oxi_winograd*w){int64_t blocks=w->wide/(2*w->lanes),lanes=oxi_lanes(INT32_MAX);if(w->weights_first){
 oxi_parallel_for(blocks,oxi_winograd_weights_task,w);
 oxi_parallel_for(w->chunks,oxi_winograd_chunk_task,w);
@@ -15914,9 +15886,12 @@ int64_t most=w->some;for(w->first=0;w->first<w->chunks;w->first+=most){w->some=o
 w->splits=oxi_min_i64(w->some,oxi_parts(4*lanes,blocks));oxi_parallel_for(w->some*(w->from.depth/w->lanes),oxi_winograd_image_task,w);
 oxi_parallel_for(blocks*w->splits,oxi_winograd_outputs_task,w);}}
 static void oxi_winograd_begin(oxi_winograd*w,const int64_t*places){w->kernels=oxi_cpu_kernels();w->lanes=w->kernels->vector_bytes/4;
-w->rows=w->kernels->gemm_f32.mr;w->samples=w->from.image.shape[0];w->down=oxi_parts(places[0],4);
-w->across=oxi_parts(places[1],4);w->from.depth=oxi_round_up(w->from.channels,w->lanes);w->from.reach=2;
-w->from.numbers=w->kernels->winograd.image;oxi_winograd_size_chunks(w);}
+w->rows=w->kernels->gemm_f32.mr;w->sum=w->kernels->winograd.sums;w->samples=w->from.image.shape[0];w->down=oxi_parts(places[0],4);
+w->across=oxi_parts(places[1],4);int64_t tiles=w->samples*w->down*w->across;
+if(!w->by.data&&w->kernels->winograd.sums_few&&tiles<=OXI_WINOGRAD_TILES){w->rows=8;
+w->sum=w->kernels->winograd.sums_few;}
+w->from.depth=oxi_round_up(w->from.channels,w->lanes);w->from.reach=2;w->from.numbers=w->kernels->winograd.image;
+oxi_winograd_size_chunks(w);}
 static ox_status oxi_winograd_run(oxi_winograd*w,int64_t*failed){oxi_winograd_begin(w,w->to.shape+3);w->from.rows=w->rows;
 w->wide=oxi_round_up(w->outputs,2*w->lanes);w->failed=failed;oxi_winograd_place(w);int64_t most=OXI_WINOGRAD_BYTES/4/w->v_chunk;
 w->some=oxi_min_i64(w->chunks,most>1?most:1);int64_t numbers=w->weights_first?w->u_block*w->wide/(2*w->lanes):w->v_chunk*w->some;
@@ -15966,11 +15941,13 @@ bool square=f->weight.shape[2]==1&&f->weight.shape[3]==3&&f->weight.shape[4]==3&
 for(int d=1;d<3;d++)square=square&&f->stride[d]==1&&f->dilation[d]==1;
 if(!narrow||!square||!kernels->winograd.image||kernels->bf16_pairs.kernel.tile_k||call->exact)
 return false;
-int64_t tiles=oxi_parts(f->y.shape[3],4)*oxi_parts(f->y.shape[4],4);if(call->op==OXI_OP_conv_back_weight&&
-(f->channels*f->outputs>OXI_WINOGRAD_SUMS||f->x.shape[0]==0))
+const int64_t*to=call->op==OXI_OP_conv_back_input?f->x.shape:f->y.shape;
+int64_t tiles=oxi_parts(to[3],4)*oxi_parts(to[4],4),least=OXI_WINOGRAD_TILES;
+if(call->op!=OXI_OP_conv_back_weight&&to[3]*to[4]>=12*tiles)least=OXI_WINOGRAD_FEW;
+if(call->op==OXI_OP_conv_back_weight&&(f->channels*f->outputs>OXI_WINOGRAD_SUMS||f->x.shape[0]==0))
 return false;
-return f->channels>=OXI_WINOGRAD_CHANNELS&&f->outputs>=OXI_WINOGRAD_CHANNELS&&
-f->channels*f->outputs>=OXI_WINOGRAD_WEIGHTS&&tiles>=OXI_WINOGRAD_TILES;}
+return f->channels>=OXI_WINOGRAD_CHANNELS&&f->outputs>=OXI_WINOGRAD_CHANNELS&&f->channels*f->outputs>=OXI_WINOGRAD_WEIGHTS&&tiles>=least;
+}
 /* >>cpu/windows/conv.c */
 typedef struct oxi_conv{oxi_conv_form form;const oxi_call*call;int64_t sample;int64_t failed;
 ox_status(*group)(const struct oxi_conv*c,int64_t group);}oxi_conv;
@@ -18389,7 +18366,7 @@ return 0;
 }
 #endif
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x929a1d16
+#elif OXI_SECTION_OF_OX_TORCH_FILE != 0x41ad0269
 #error "OX_TORCH_FILE names another version of oxtorch.h"
 #elif OXI_SECTION == 1 /* >>cpu/kernels/stamp.inc */
 #if defined(OXI_X86) && VF > 1
@@ -18406,7 +18383,6 @@ __asm__("%{vex%} " instruction " {%2, %1, %0|%0, %1, %2}":"+x"(sums):"x"(a),"x"(
 OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t*p,int step){if(step==2)return _mm_loadu_si128((const __m128i*)(const void*)p);
 __m128i h=OXI_BLEND(_mm_loadu_si128((const __m128i*)p),1);h=OXI_BLEND(OXI_BLEND(OXI_BLEND(h,2),3),4);
 return OXI_BLEND(OXI_BLEND(OXI_BLEND(h,5),6),7);}
-#undef OXI_BLEND
 #else
 OXI_INLINE int OXI_ISA(two_bytes)(const uint8_t*p){uint16_t h;
 memcpy(&h,p,2);return h;}
@@ -19294,7 +19270,17 @@ k->map[op][OXI_LANE_F64]=k->map[from][OXI_LANE_F64];
 #define OXI_SIMD_NONE OXI_ENTER_NOTHING,0
 #define OXI_SIMD_ENTER(op,f32,f64, ...)OXI_SIMD_ENTER_BY(op,f32,f64,__VA_ARGS__)
 #define OXI_SIMD_ENTER_BY(op,f32,f64,enter,from)enter(op,f32,f64,from)
-static void OXI_ISA(fill_map)(oxi_kernels*k){
+OXI_KERNEL void OXI_ISA(chain_adam)(int64_t n,const float*const*in,const double*numbers,float*const*to){
+#define OXI_NUMBER(j)vf_set1((float)numbers[j])
+const vf near_1=vf_sub(vf_set1(1),OXI_NUMBER(0));
+const vm near_a=vf_lt(vf_abs(OXI_NUMBER(0)),vf_set1(0.5f));for(int64_t i=0;i<n;i+=VF){
+vf p=vf_load(in[1]+i),c=vf_load(in[2]+i),change=vf_sub(p,c);
+vf q=vf_select(near_a,vf_fma(OXI_NUMBER(0),change,c),vf_fnma(change,near_1,p));
+vf r=vf_add(vf_mul(vf_load(in[3]+i),OXI_NUMBER(1)),vf_mul(vf_mul(OXI_NUMBER(2),p),p));
+vf below=vf_add(vf_div(vf_sqrt(r),OXI_NUMBER(5)),OXI_NUMBER(6));vf a=vf_mul(vf_load(in[0]+i),OXI_NUMBER(3));vf_store(to[0]+i,q);
+vf_store(to[1]+i,r);vf_store(to[2]+i,vf_add(a,vf_div(vf_mul(q,OXI_NUMBER(4)),below)));}
+}
+static void OXI_ISA(fill_map)(oxi_kernels*k){k->chain_adam=OXI_ISA(chain_adam);
 #define OXI_MAP(op,operands,simd, ...)OXI_SIMD_ENTER(OXI_OP_##op,op##_f32,op##_f64,OXI_SIMD_##simd)
 OXI_ROWS_OF_FORM_MAP
 #undef OXI_MAP
@@ -19302,31 +19288,7 @@ OXI_ROWS_OF_FORM_MAP
 #undef OXI_MAP_F32_PLAIN
 #undef OXI_MAP_F64
 #undef OXI_MAP_F64_REST
-#undef OXI_DEFINE_MAP
-#undef OXI_OPERANDS_1
-#undef OXI_OPERANDS_2
-#undef OXI_OPERANDS_3
-#undef OXI_LOAD_1
-#undef OXI_LOAD_2
-#undef OXI_LOAD_3
-#undef OXI_F32_SET1
-#undef OXI_DEFINE_F32
-#undef OXI_DEFINE_WIDE
-#undef OXI_DEFINE_F64
-#undef OXI_DEFINE_F32_BOOL
-#undef OXI_DEFINE_F64_BOOL
-#undef OXI_VF
-#undef OXI_VD
-#undef OXI_VM
-#undef OXI_VMD
-#undef OXI_PASTE_WORD
-#undef OXI_DEFINE_CHOICE
-#undef OXI_DEFINE_F32_EITHER
-#undef OXI_DEFINE_F32_OR_WIDE
-#undef OXI_DEFINE_F64_EITHER
 #undef OXI_DEFINE_NOTHING
-#undef OXI_SIMD_DEFINE
-#undef OXI_SIMD_CALL
 #undef OXI_SIMD_ARITHMETIC
 #undef OXI_SIMD_REAL
 #undef OXI_SIMD_FUSED
@@ -19338,17 +19300,9 @@ OXI_ROWS_OF_FORM_MAP
 #undef OXI_SIMD_OWN
 #undef OXI_SIMD_AS
 #undef OXI_SIMD_NONE
-#undef OXI_SIMD_ENTER
-#undef OXI_SIMD_ENTER_BY
 #undef OXI_ENTER_F32_PLAIN
 #undef OXI_ENTER_F64
 #undef OXI_ENTER_F64_REST
-#undef OXI_ENTER_ARITHMETIC
-#undef OXI_ENTER_REAL
-#undef OXI_ENTER_F32
-#undef OXI_ENTER_FUSED
-#undef OXI_ENTER_EITHER
-#undef OXI_ENTER_COPY
 #undef OXI_ENTER_NOTHING
 /* >>cpu/kernels/convert.inc */
 #if VF == 1
@@ -19430,7 +19384,6 @@ OXI_CONVERT_16(OX_F16_f32,OX_F16,f16)
 #ifdef OXI_F16C_APART
 OXI_CONVERT_16(f16c,OX_F16,f16c)
 #endif
-#undef OXI_CONVERT_16
 static void OXI_ISA(fill_convert)(oxi_kernels*k){
 #define OXI_ENTER_LOAD(dtype)k->load[dtype][OXI_LANE_F32] =OXI_ISA(load_##dtype##_f32);
 #define OXI_ENTER_STORE(dtype)k->store[dtype][OXI_LANE_F32] =OXI_ISA(store_##dtype##_f32);
@@ -19456,13 +19409,7 @@ OXI_ENTER_STORE(OX_U8)
 if(oxi_cpu_info()->features&OXI_CPU_F16C){k->load[OX_F16][OXI_LANE_F32]=OXI_ISA(load_f16c);
 k->store[OX_F16][OXI_LANE_F32]=OXI_ISA(store_f16c);}
 #endif
-#undef OXI_ENTER_LOAD
-#undef OXI_ENTER_STORE
 }
-#undef OXI_LOAD_VECTORS
-#undef OXI_LOAD_VECTORS_AS
-#undef OXI_STORE_VECTORS
-#undef OXI_STORE_VECTORS_AS
 #endif
 /* >>cpu/kernels/gemm.inc */
 #if VF == 16
@@ -19624,7 +19571,6 @@ const type*a=(const type*)a_panel;\
 for(int64_t i=0;i<k*OXI_MR;i++)vector##_store((type*)out+i*lanes,vector##_set1(a[i]));}
 OXI_SPREAD(gemm_f32,float,vf,VF)
 OXI_SPREAD(gemm_f64,double,vd,VD)
-#undef OXI_SPREAD
 OXI_INLINE void OXI_ISA(load2_f32)(const float*p,vf*a,vf*b){*a=vf_load(p);
 *b=vf_load(p+VF);}
 OXI_INLINE void OXI_ISA(store_copies)(float*to,vf a){vf_store(to,_mm_shuffle_ps(a,a,0x0));
@@ -19650,7 +19596,6 @@ OXI_ISA(store_copies)(to+(VF*OXI_MR+line)*VF,high);}}
 OXI_COPIES_ALONG(f32,float,OXI_ISA(load2_f32))
 OXI_COPIES_ALONG(bf16,uint16_t,vf_load2_bf16)
 OXI_COPIES_ALONG(f16,uint16_t,vf_load2_f16)
-#undef OXI_COPIES_ALONG
 #endif
 #define OXI_ROUND(type)\
 OXI_KERNEL void OXI_ISA(round_tile_##type)(int64_t rows,const float*from,int64_t ld,uint16_t*to,int64_t to_ld){\
@@ -19661,7 +19606,6 @@ OXI_ROUND(f16)
 #ifdef OXI_F16C_APART
 OXI_ROUND(f16c)
 #endif
-#undef OXI_ROUND
 #if defined(OXI_X86) && VF == 16
 #define OXI_MR16 14
 #define OXI_EACH_ROW16(X)OXI_EACH_ROW(X)
@@ -19794,13 +19738,6 @@ OXI_MIX_ALL(_mm512_unpacklo_ps,_mm512_unpackhi_ps,b,c)
 OXI_MIX_ALL(OXI_MIX_EVEN,OXI_MIX_ODD,c,d)
 OXI_MIX_ALL(OXI_MIX_EVEN,OXI_MIX_ODD,d,e)
 OXI_EACH_TURNED(OXI_MIX_STORE)}}
-#undef OXI_EACH_TURNED
-#undef OXI_MIX_EVEN
-#undef OXI_MIX_ODD
-#undef OXI_MIX
-#undef OXI_MIX_ALL
-#undef OXI_MIX_LOAD
-#undef OXI_MIX_STORE
 #else
 #if VF == 8
 #define OXI_TRANSPOSE_REST(name)oxi_sse2_##name
@@ -19915,10 +19852,6 @@ OXI_PACK(f16,OXI_TRANSPOSE_AND_WIDEN)
 #else
 OXI_PACK(f16,OXI_WIDEN_AND_TRANSPOSE)
 #endif
-#undef OXI_PACK
-#undef OXI_WIDEN_AND_TRANSPOSE
-#undef OXI_TRANSPOSE_AND_WIDEN
-#undef OXI_PACK_LINES
 #undef OXI_TRANSPOSE_REST
 OXI_KERNEL float OXI_ISA(dot_f32)(int64_t n,const float*a,const float*b){vf s0=vf_zero(),s1=vf_zero(),s2=vf_zero(),s3=vf_zero();
 int64_t i=0;for(;i+4*VF<=n;i+=4*VF){OXI_UNROLL
@@ -19961,19 +19894,7 @@ k->pack_along_f16=OXI_ISA(pack_along_f16c);k->round_tile_f16=OXI_ISA(round_tile_
 k->axpy_f32=OXI_ISA(axpy_f32);}
 #undef OXI_MR16
 #undef VP
-#undef OXI_G_BEGIN
-#undef OXI_G_ROW
-#undef OXI_G_STEP
-#undef OXI_G_SOON
-#undef OXI_G_ALONG
 #undef OXI_SPREADS
-#undef OXI_G_END
-#undef OXI_LAST_STEPS
-#undef OXI_DEPTH
-#undef OXI_DEPTH_NEAR
-#undef OXI_DEPTH_F32
-#undef OXI_PACK_AHEAD
-#undef OXI_PREFETCH_PACKED
 /* >>cpu/kernels/winograd.inc */
 #if VF > 1
 #define OXI_OF_IMAGE(d,to){\
@@ -20020,60 +19941,86 @@ vf far_sub=vf_mul(sixth,vf_sub(d[3],d[4]));\
 to(0,vf_fma(vf_set1(0.25f),vf_add(d[0],far_add),vf_neg(add)));\
 to(1,vf_fma(vf_set1(0.5f),far_sub,vf_neg(sub)));\
 to(2,vf_add(vf_sub(far_add,add),d[5]));}
-OXI_KERNEL void OXI_ISA(winograd_image)(const float*d,int64_t row,float*v,int64_t point){vf kept[6][6],line[6];
-#define OXI_PUT(i,a)vf_store(v +(i)*point,a)
-for(int x=0;x<6;x++,d+=VF){for(int y=0;y<6;y++)line[y]=vf_load(d+y*row);
+#define OXI_THREE(X)X(0)X(1)X(2)
+#define OXI_FOUR(X)OXI_THREE(X)X(3)
+#define OXI_SIX(X)OXI_FOUR(X)X(4)X(5)
+#define OXI_SIX_COLUMNS(X)X(0)X(1)X(2)X(3)X(4)X(5)
 #define OXI_KEEP_COLUMN(i,a)kept[i][x] =a
-OXI_OF_IMAGE(line,OXI_KEEP_COLUMN)}
-for(int y=0;y<6;y++,v+=6*point)OXI_OF_IMAGE(kept[y],OXI_PUT)}
-OXI_KERNEL void OXI_ISA(winograd_weight)(const float*g,int64_t step,float*u,int64_t point){vf kept[6][6],line[3];
-#undef OXI_PUT
-#define OXI_PUT(i,a)vf_store(u +(i)*point,a)
-for(int x=0;x<3;x++,g+=step){for(int y=0;y<3;y++)line[y]=vf_load(g+3*y*step);
-OXI_OF_WEIGHT(line,OXI_KEEP_COLUMN)}
-for(int y=0;y<6;y++,u+=6*point)OXI_OF_WEIGHT(kept[y],OXI_PUT)}
-OXI_KERNEL bool OXI_ISA(winograd_places)(const float*m,int64_t point,const float*bias,float*y,int64_t row){
-vf kept[4][6],line[6],offset=vf_load(bias),check=vf_zero();for(int x=0;x<6;x++,m+=point){
-for(int i=0;i<6;i++)line[i]=vf_load(m+6*i*point);
-OXI_OF_SUMS(line,OXI_KEEP_COLUMN)}
-#undef OXI_PUT
-#define OXI_PUT(i,a){\
-vf sum=vf_add(a,offset);\
-check=vf_fma(sum,vf_zero(),check);\
-vf_store(y+(i)*VF,sum);}
-for(int i=0;i<4;i++,y+=row)OXI_OF_SUMS(kept[i],OXI_PUT)
-return!vm_any(vf_unord(check,check));}
-#undef OXI_PUT
-OXI_KERNEL void OXI_ISA(winograd_gradient)(const float*d,int64_t row,float*y,int64_t point){vf kept[6][4],line[4];
-for(int x=0;x<4;x++,d+=VF){for(int i=0;i<4;i++)line[i]=vf_load(d+i*row);
-OXI_OF_PLACES(line,OXI_KEEP_COLUMN)}
-#define OXI_PUT(i,a)vf_store(y +(i)*point,a)
-for(int i=0;i<6;i++,y+=6*point)OXI_OF_PLACES(kept[i],OXI_PUT)}
-OXI_KERNEL bool OXI_ISA(winograd_taps)(const float*m,int64_t point,float*taps){vf kept[3][6],line[6],check=vf_zero();
-for(int x=0;x<6;x++,m+=point){for(int i=0;i<6;i++)line[i]=vf_load(m+6*i*point);
-OXI_TO_WEIGHT(line,OXI_KEEP_COLUMN)}
+#define OXI_COLUMN(LINES,LINE,OF,column){const int x=column;LINES(LINE)OF(line,OXI_KEEP_COLUMN)}
+#define OXI_PUT(i,a)vf_store(to +(i)*point,a)
+#define OXI_PIXEL(i)line[i] =vf_load(d+x*VF+(i)*row);
+#define OXI_SUM(i)line[i] =vf_load(m+(x+6*(i))*point);
+OXI_KERNEL void OXI_ISA(winograd_image)(const float*d,int64_t row,float*to,int64_t point){vf kept[6][6],line[6];
+#define OXI_X(column)OXI_COLUMN(OXI_SIX,OXI_PIXEL,OXI_OF_IMAGE,column)
+OXI_SIX_COLUMNS(OXI_X)
+#undef OXI_X
+#define OXI_X(y)OXI_OF_IMAGE(kept[y],OXI_PUT)to +=6*point;
+OXI_SIX(OXI_X)
+#undef OXI_X
+}
+OXI_KERNEL void OXI_ISA(winograd_weight)(const float*g,int64_t step,float*to,int64_t point){vf kept[6][3],line[3];
+#define OXI_TAP(i)line[i] =vf_load(g+(x+3*(i))*step);
+#define OXI_X(column)OXI_COLUMN(OXI_THREE,OXI_TAP,OXI_OF_WEIGHT,column)
+OXI_X(0)OXI_X(1)OXI_X(2)
+#undef OXI_X
+#define OXI_X(y)OXI_OF_WEIGHT(kept[y],OXI_PUT)to +=6*point;
+OXI_SIX(OXI_X)
+#undef OXI_X
+}
+OXI_KERNEL void OXI_ISA(winograd_gradient)(const float*d,int64_t row,float*to,int64_t point){vf kept[6][4],line[4];
+#define OXI_X(column)OXI_COLUMN(OXI_FOUR,OXI_PIXEL,OXI_OF_PLACES,column)
+OXI_X(0)OXI_X(1)OXI_X(2)OXI_X(3)
+#undef OXI_X
+#define OXI_X(y)OXI_OF_PLACES(kept[y],OXI_PUT)to +=6*point;
+OXI_SIX(OXI_X)
+#undef OXI_X
+}
 #undef OXI_PUT
 #define OXI_PUT(i,a){\
 vf sum=a;\
 check=vf_fma(sum,vf_zero(),check);\
-vf_store(taps+(i)*VF,sum);}
-for(int i=0;i<3;i++,taps+=3*VF)OXI_TO_WEIGHT(kept[i],OXI_PUT)
+vf_store(to+(i)*VF,sum);}
+OXI_KERNEL bool OXI_ISA(winograd_places)(const float*m,int64_t point,const float*bias,float*to,int64_t row){
+vf kept[4][6],line[6],offset=vf_load(bias),check=vf_zero();
+#define OXI_X(column)OXI_COLUMN(OXI_SIX,OXI_SUM,OXI_OF_SUMS,column)
+OXI_SIX_COLUMNS(OXI_X)
+#undef OXI_X
+#define OXI_PLACE(i,a)OXI_PUT(i,vf_add(a,offset))
+#define OXI_X(y)OXI_OF_SUMS(kept[y],OXI_PLACE)to +=row;
+OXI_FOUR(OXI_X)
+#undef OXI_X
+return!vm_any(vf_unord(check,check));}
+OXI_KERNEL bool OXI_ISA(winograd_taps)(const float*m,int64_t point,float*to){vf kept[3][6],line[6],check=vf_zero();
+#define OXI_X(column)OXI_COLUMN(OXI_SIX,OXI_SUM,OXI_TO_WEIGHT,column)
+OXI_SIX_COLUMNS(OXI_X)
+#undef OXI_X
+#define OXI_X(y)OXI_TO_WEIGHT(kept[y],OXI_PUT)to +=3*VF;
+OXI_THREE(OXI_X)
+#undef OXI_X
 return!vm_any(vf_unord(check,check));}
 #undef OXI_PUT
-#undef OXI_KEEP_COLUMN
-#undef OXI_OF_PLACES
-#undef OXI_TO_WEIGHT
 #define OXI_G_SUM(i)vf c##i##0=vf_zero(),c##i##1=vf_zero();
+#define OXI_G_FROM(i)\
+vf c##i##0=onto?vf_load(m+2*(i)*VF):vf_zero();\
+vf c##i##1=onto?vf_load(m+(2*(i)+1)*VF):vf_zero();
 #define OXI_G_ADD_ROW(i){\
 vf s=vf_set1(v[(i)*VF+j]);\
 c##i##0=vf_fma(s,b0,c##i##0);\
 c##i##1=vf_fma(s,b1,c##i##1);}
 #define OXI_G_KEEP(i)vf_store(m +2*(i)*VF,c##i##0);vf_store(m+(2*(i)+1)*VF,c##i##1);
-OXI_KERNEL void OXI_ISA(winograd_sums)(int64_t k,const float*v,const float*u,float*m){OXI_EACH_ROW(OXI_G_SUM)
-for(;k>0;k-=VF,v+=OXI_MR*VF)
-for(int j=0;j<VF;j++,u+=2*VF){vf b0=vf_load(u),b1=vf_load(u+VF);
-OXI_EACH_ROW(OXI_G_ADD_ROW)}
-OXI_EACH_ROW(OXI_G_KEEP)}
+#define OXI_G_SUMS(name,rows,EACH)\
+OXI_KERNEL void OXI_ISA(name)(int64_t k,const float*v,const float*u,float*m,bool onto){\
+EACH(OXI_G_FROM)\
+for(;k>0;k-=VF,v+=(rows)*VF)\
+for(int j=0;j<VF;j++,u+=2*VF){\
+vf b0=vf_load(u),b1=vf_load(u+VF);\
+EACH(OXI_G_ADD_ROW)}\
+EACH(OXI_G_KEEP)}
+OXI_G_SUMS(winograd_sums,OXI_MR,OXI_EACH_ROW)
+#if VF == 16
+#define OXI_EIGHT_ROWS(X)OXI_SIX_ROWS(X)X(6)X(7)
+OXI_G_SUMS(winograd_sums_few,8,OXI_EIGHT_ROWS)
+#endif
 #define OXI_G_ADD_TILE(i){\
 vf s=vf_set1(y[i]);\
 c##i##0=vf_fma(s,b0,c##i##0);\
@@ -20087,19 +20034,15 @@ int64_t v_step,float*m,int64_t ld,bool onto){OXI_EACH_ROW(OXI_G_SUM)
 for(;k>0;k--,y+=y_step,v+=v_step){vf b0=vf_load(v),b1=vf_load(v+VF);
 OXI_EACH_ROW(OXI_G_ADD_TILE)}
 OXI_EACH_ROW(OXI_G_ONTO)}
-#undef OXI_G_SUM
-#undef OXI_G_ADD_ROW
-#undef OXI_G_KEEP
-#undef OXI_G_ADD_TILE
-#undef OXI_G_ONTO
-#undef OXI_OF_IMAGE
-#undef OXI_OF_WEIGHT
-#undef OXI_OF_SUMS
 #endif
 static OXI_UNUSED void OXI_ISA(fill_winograd)(oxi_kernels*k){
 #if VF > 1
 k->winograd.image=OXI_ISA(winograd_image);
-k->winograd.weight=OXI_ISA(winograd_weight);k->winograd.sums=OXI_ISA(winograd_sums);k->winograd.places=OXI_ISA(winograd_places);
+k->winograd.weight=OXI_ISA(winograd_weight);k->winograd.sums=OXI_ISA(winograd_sums);
+#if VF == 16
+k->winograd.sums_few=OXI_ISA(winograd_sums_few);
+#endif
+k->winograd.places=OXI_ISA(winograd_places);
 k->winograd.gradient=OXI_ISA(winograd_gradient);k->winograd.sums_back=OXI_ISA(winograd_sums_back);
 k->winograd.taps=OXI_ISA(winograd_taps);
 #else
@@ -20139,7 +20082,6 @@ OXI_ISA(interleave_##each)(here,from+i*each*row_bytes,row_bytes,to+i*width);\
 if(here<width)memset(to+i*width+here,0,(size_t)(width-here)*sizeof*to);}}}}
 OXI_PACK_GROUPS(2)
 OXI_PACK_GROUPS(4)
-#undef OXI_PACK_GROUPS
 OXI_KERNEL void OXI_ISA(pick_2)(int64_t n,const char*rows,int64_t apart,const int16_t*at,int count,int reach,char*to){
 int16_t both[32]={0};for(int i=0;i<count;i++)both[2*i+1]=(int16_t)((both[2*i]=at[i])+32);
 __m512i which=_mm512_loadu_si512(both);__mmask32 read=(__mmask32)(0xffffffffu>>(32 -reach));
@@ -20150,8 +20092,6 @@ k->bf16_pairs.kernel=k->gemm_f32;k->bf16_pairs.kernel.depth=384;k->bf16_pairs.ke
 k->bf16_pairs.kernel.run=OXI_ISA(gemm_bf16);k->bf16_pairs.kernel.run_at=OXI_ISA(gemm_at_bf16);k->bf16_pairs.rows.mr=6;
 k->bf16_pairs.rows.nr=4*VF;k->bf16_pairs.rows.depth=k->bf16_pairs.kernel.depth;k->bf16_pairs.rows.run_rows=OXI_ISA(gemm_rows_bf16);
 k->bf16_pairs.pick=OXI_ISA(pick_2);k->bf16_pairs.interleave=OXI_ISA(pack_across_2);}
-#undef OXI_PAIRS_MR
-#undef OXI_EACH_PAIRS_ROW
 #if OXI_AMX
 OXI_KERNEL void OXI_ISA(tiles_enter)(void){uint8_t config[64]={0};
 config[0]=1;for(int i=0;i<8;i++){config[16 +2*i]=64;
@@ -20210,14 +20150,6 @@ OXI_TILE_LOAD(4,a_low,64);OXI_TILE_DOT("tdpbf16ps",0,4,6);OXI_TILE_DOT("tdpbf16p
 OXI_TILE_DOT("tdpbf16ps",2,5,6);OXI_TILE_DOT("tdpbf16ps",3,5,7);OXI_TILE_LOAD(6,b,128);OXI_TILE_DOT("tdpbf16ps",0,4,6);
 OXI_TILE_DOT("tdpbf16ps",2,5,6);OXI_TILE_LOAD(7,b+16,128);OXI_TILE_DOT("tdpbf16ps",1,4,7);OXI_TILE_DOT("tdpbf16ps",3,5,7);}
 OXI_TILES_STORE(c,ldc);}
-#undef OXI_TILE_DOT
-#undef OXI_TILE_LOAD
-#undef OXI_TILE_STORE
-#undef OXI_TILE_START
-#undef OXI_TILES_START
-#undef OXI_TILES_STORE
-#undef OXI_TILE_STEP
-#undef OXI_TILE_GEMM
 OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines,int64_t k,const void*source,int64_t stride,
 int width,void*panels,int64_t panel_stride){for(int64_t line=0;line<lines;line+=width){
 const uint32_t*from=(const uint32_t*)source+line*stride;uint32_t*to=(uint32_t*)panels+line/width*panel_stride;
@@ -20286,8 +20218,6 @@ __m512 scale=_mm512_loadu_ps(scales+half),extra=_mm512_loadu_ps(extras+half);for
 __m512i codes=_mm512_loadu_si512(code+32*step+half);OXI_CODES_PAIR(codes,0,to+64*step+half)
 OXI_CODES_PAIR(codes,2,to+64*step+32 +half)}}
 scales+=32;extras+=32;code+=group/4*32;to+=group/2*32;}}
-#undef OXI_CODES_TIMES
-#undef OXI_CODES_PAIR
 static void OXI_ISA(fill_tiles)(oxi_kernels*k){oxi_gemm_kernel tiles;
 oxi_packs pack_a;memset(&tiles,0,sizeof tiles);tiles.mr=tiles.nr=32;tiles.depth=128;tiles.tile_k=16;tiles.enter=OXI_ISA(tiles_enter);
 tiles.leave=OXI_ISA(tiles_leave);pack_a.across=OXI_ISA(pack_across_tiles);pack_a.along=OXI_ISA(pack_along_tiles);
@@ -20368,7 +20298,6 @@ for(int v=0;v<OXI_ISA(FFT_LINES);v+=VF)of;}
 OXI_SHARED void OXI_ISA(fft_pass_2)(const OXI_ISA(fft_pass)*p){OXI_FFT_BUTTERFLIES(2,OXI_ISA(fft_2)(p,x+v,y+v,j?w:NULL))}
 OXI_SHARED void OXI_ISA(fft_pass_4)(const OXI_ISA(fft_pass)*p){OXI_FFT_BUTTERFLIES(4,OXI_ISA(fft_4)(p,x+v,y+v,j?w:NULL))}
 OXI_SHARED void OXI_ISA(fft_pass_odd)(const OXI_ISA(fft_pass)*p,int r){OXI_FFT_BUTTERFLIES(r,OXI_ISA(fft_odd)(p,r,x+v,y+v,j?w:NULL))}
-#undef OXI_FFT_BUTTERFLIES
 OXI_KERNEL float*OXI_ISA(fft)(const oxi_fft_factors*f,bool back,float scale,float*z,float*work){OXI_ISA(fft_pass)p;
 int64_t n=f->n;p.f=f;p.s=1;p.scale=scale;p.re=back?OXI_ISA(FFT_LINES):0;p.im=back?0:OXI_ISA(FFT_LINES);
 for(int i=0;n==1&&i<OXI_FFT_ROW;i++)z[i]*=scale;
@@ -20409,7 +20338,6 @@ vf_store(down+OXI_ISA(FFT_LINES),vf_sub(br,ai));}
 vf_store(up,vf_sub(ar,bi));vf_store(up+OXI_ISA(FFT_LINES),vf_add(ai,br));}}
 static void OXI_ISA(fill_fourier)(oxi_kernels*k){k->fft_lines=OXI_ISA(FFT_LINES);k->fft=OXI_ISA(fft);k->fft_times=OXI_ISA(fft_times);
 k->fft_turn=OXI_ISA(fft_turn);k->fft_split=OXI_ISA(fft_split);k->fft_join=OXI_ISA(fft_join);}
-#undef OXI_FFT_ROW
 #endif
 OXI_LIGHT_END
 OXI_STRAIGHT_BEGIN
@@ -20564,22 +20492,14 @@ OXI_ENTER(1)OXI_ENTER(2)OXI_ENTER(4)OXI_ENTER(8)
 #undef OXI_ENTER
 #endif
 }
-#undef OXI_MOVE_LANES
 #undef OXI_MOVE_VECTOR
 #undef OXI_MOVE_LOAD
-#undef OXI_MOVE_HALF
 #undef OXI_MOVE_STORE
 #undef OXI_MOVE_LOW
 #undef OXI_MOVE_HIGH
 #undef OXI_MOVE_BELOW
 #undef OXI_MOVE_VECTOR_AT
 #undef OXI_MOVE_SET1
-#undef OXI_SPLAT_1
-#undef OXI_SPLAT_2
-#undef OXI_SPLAT_4
-#undef OXI_SPLAT_8
-#undef OXI_IN_ORDER
-#undef OXI_SWAP_HALVES
 #undef OXI_EVEN_1
 #undef OXI_EVEN_2
 #undef OXI_EVEN_4
@@ -20588,23 +20508,6 @@ OXI_ENTER(1)OXI_ENTER(2)OXI_ENTER(4)OXI_ENTER(8)
 #undef OXI_BACK_2
 #undef OXI_BACK_4
 #undef OXI_BACK_8
-#undef OXI_EACH_2
-#undef OXI_EACH_4
-#undef OXI_EACH_8
-#undef OXI_EACH_16
-#undef OXI_LOAD_ROW
-#undef OXI_STORE_A
-#undef OXI_STORE_B
-#undef OXI_ZIP
-#undef OXI_ZIP_2
-#undef OXI_ZIP_4
-#undef OXI_ZIP_8
-#undef OXI_BLOCK_1
-#undef OXI_BLOCK_2
-#undef OXI_BLOCK_4
-#undef OXI_BLOCK_8
-#undef OXI_DEFINE_TRANSPOSE
-#undef OXI_DEFINE_GATHER
 #else
 static void OXI_ISA(fill_move)(oxi_kernels*k){(void)k;}
 #endif
@@ -20642,10 +20545,8 @@ if(i<n)OXI_ISA(wide_add)(&total,read(vf_load_n(x+i,n-i)));\
 return OXI_ISA(wide_total)(&total);}
 #define OXI_READ_VALUE(v)v
 OXI_ROW_SUM(row_sum,OXI_READ_VALUE)
-#undef OXI_READ_VALUE
 OXI_INLINE vf OXI_ISA(number_of)(vf x){return vf_select(vf_unord(x,x),vf_zero(),x);}
 OXI_ROW_SUM(row_sum_numbers,OXI_ISA(number_of))
-#undef OXI_ROW_SUM
 OXI_KERNEL void OXI_ISA(column_sums)(int64_t n,int64_t rows,const float*x,int64_t row_stride,float*sum){int64_t i=0;
 for(;i+4*VF<=n;i+=4*VF){const float*at=x+i;
 vf s0=vf_load(at),s1=vf_load(at+VF),s2=vf_load(at+2*VF),s3=vf_load(at+3*VF);for(int64_t r=1;r<rows;r++){at+=row_stride;
@@ -20692,7 +20593,6 @@ OXI_ROW_EXTREME(row_max,vf_max,-INFINITY)
 #define OXI_ROW_BETTER(a,b)((a) <(b))
 OXI_ROW_EXTREME(row_min,vf_min,INFINITY)
 #undef OXI_ROW_BETTER
-#undef OXI_ROW_EXTREME
 OXI_KERNEL void OXI_ISA(row_max_places)(int64_t n,int taps,const float*const*x,const int32_t*place,
 const int32_t*at,float*most,int32_t*best){for(int64_t i=0;i<n;i+=VF){vf m=vf_load(most+i);
 vi b=vi_load(best+i),here=vi_load(at+i);for(int t=0;t<taps;t++){vf v=vf_load(x[t]+i);
@@ -20731,9 +20631,7 @@ OXI_INLINE vf OXI_ISA(row_affine_rest)(int64_t at,int64_t n,const float*x,vf m,v
 const float*bias,bool weighted,bool biased){
 #define OXI_LOAD_REST(p)vf_load_n(p,n)
 OXI_AFFINE_OF(OXI_LOAD_REST)
-#undef OXI_LOAD_REST
 }
-#undef OXI_AFFINE_OF
 typedef struct OXI_ISA(row_writing){int64_t n,at;
 const float*x,*weight,*bias;float*out;vf mean,scale;bool weighted,biased,streams;}OXI_ISA(row_writing);
 OXI_INLINE bool OXI_ISA(row_write_four)(OXI_ISA(row_writing)*w){int64_t i=w->at;if(i+4*VF>w->n)return false;
@@ -20747,14 +20645,12 @@ store(w->out+i+VF,a1);\
 store(w->out+i+2*VF,a2);\
 store(w->out+i+3*VF,a3);
 if(w->streams){OXI_WRITE_FOUR(vf_stream)}else{OXI_WRITE_FOUR(vf_store)}
-#undef OXI_WRITE_FOUR
 w->at=i+4*VF;
 return true;}
 OXI_INLINE void OXI_ISA(row_write_rest)(OXI_ISA(row_writing)*w){while(OXI_ISA(row_write_four)(w)){}
 int64_t i=w->at;if(w->streams){for(;i<w->n;i+=VF)vf_stream(w->out+i,OXI_AFFINE(i));
 return;}
 for(;i+VF<=w->n;i+=VF)vf_store(w->out+i,OXI_AFFINE(i));
-#undef OXI_AFFINE
 if(i<w->n)
 vf_store_n(w->out+i,OXI_ISA(row_affine_rest)(i,w->n-i,w->x,w->mean,w->scale,w->weight,w->bias,w->weighted,w->biased),w->n-i);}
 typedef struct OXI_ISA(row_lanes){vf a0,a1,a2,a3,a4,a5,a6,a7;}OXI_ISA(row_lanes);
@@ -20811,7 +20707,6 @@ else if(bias)
 OXI_ISA(row_affine_with)(n,x,mean,scale,NULL,bias,out,NULL,false,true);
 else
 OXI_ISA(row_affine_with)(n,x,mean,scale,NULL,NULL,out,NULL,false,false);}
-#undef OXI_ROW_FLUSH
 OXI_KERNEL void OXI_ISA(stream)(size_t bytes,const void*from,void*to){enum{LINE=64};
 const char*source=(const char*)from;char*destination=(char*)to;size_t head=(0 -(uintptr_t)to)%LINE;if(head>bytes)head=bytes;
 memcpy(destination,source,head);for(;head+LINE<=bytes;head+=LINE)
@@ -21015,7 +20910,6 @@ _mm_storeu_ps(out,_mm_castsi128_ps(_mm_unpacklo_epi16(zero,e)));_mm_storeu_ps(ou
 #endif
 for(int i=0;i<8;i++)out[i]=OXI_ISA(power)(p+i*step);}
 OXI_DOT_32(mxfp4,OX_MXFP4,OXI_ISA(powers_8),OXI_ISA(power),vb_look_up(oxi_table_e2m1,p+1,extra),0,0.0f,true,false)
-#undef OXI_DOT_32
 OXI_INLINE uint64_t OXI_ISA(spread_4_bytes)(uint64_t a){a=(a|a<<16)&UINT64_C(0xffff0000ffff);
 return(a|a<<8)&UINT64_C(0xff00ff00ff00ff);}
 OXI_INLINE uint64_t OXI_ISA(centered_scales)(uint64_t bytes){uint64_t top=UINT64_C(0x8080808080808080);
@@ -21184,12 +21078,8 @@ OXI_EACH_DOT_TYPE(OXI_X)
 }
 #undef OXI_BLOCK_EXTRA
 #undef OXI_EXTRA_ALONE
-#undef OXI_DOT_ROWS
 #undef OXI_EACH_DOT_TYPE
-#undef OXI_EACH_COMMON_BLOCK_TYPE
-#undef OXI_EACH_LOOKED_UP_TYPE
 #undef OXI_EACH_UNPACKED_TYPE
-#undef OXI_EACH_OTHER_BLOCK_TYPE
 /* >>cpu/kernels/attention.inc */
 OXI_INLINE void OXI_ISA(attention_lane)(int64_t keys,float*scores,float*max,float*sum,float*rescale){
 vf before=vf_load(max),m0=before,m1=before,s0=vf_zero(),s1=vf_zero();int64_t t=0;for(;t+2<=keys;t+=2){
@@ -21324,11 +21214,6 @@ OXI_ATTENTION_ONE(f16c,uint16_t,vf_load_f16c)
 OXI_ATTENTION_TWO(f16c,uint16_t,vf_load_f16c)
 OXI_ATTENTION(f16c,uint16_t,two,2)
 #endif
-#undef OXI_ATTENTION
-#undef OXI_ATTENTION_TWO
-#undef OXI_ATTENTION_ONE
-#undef OXI_ATTENTION_EACH
-#undef OXI_ATTENTION_LAST
 static void OXI_ISA(fill_attention)(oxi_kernels*k){k->attention_softmax=OXI_ISA(attention_softmax);
 k->attention_rescale=OXI_ISA(attention_rescale);k->attention_dots[OX_F32]=OXI_ISA(attention_dots_f32);
 k->attention_dots[OX_F16]=OXI_ISA(attention_dots_f16);
@@ -21368,7 +21253,6 @@ left=vf_exp_weight(vf_min(vf_constant(88.0f),left));}m=vf_fma(written,v[j],vf_mu
 OXI_ISA(memory_store)(to+j*VF,m,vectors,count);y[j]=vf_fma(read,m,y[j]);if(two)later[j]=vf_fma(read_later,m,later[j]);)}
 OXI_EACH_COLUMN(OXI_ISA(memory_store)(r->out+at+j*VF,y[j],vectors,count);
 if(two)OXI_ISA(memory_store)(r->out_ahead+at+j*VF,later[j],vectors,count);)}
-#undef OXI_EACH_COLUMN
 OXI_INLINE int64_t OXI_ISA(memory_whole)(const oxi_recurrence*r,bool wide,bool two){int64_t at=0;
 for(;at+4*VF<=r->columns;at+=4*VF)OXI_ISA(memory_columns)(r,at,4,0,wide,two);
 for(;at+VF<=r->columns;at+=VF)OXI_ISA(memory_columns)(r,at,1,0,wide,two);
@@ -21633,13 +21517,10 @@ if(features&OXI_CPU_DOTPROD){OXI_REPACKED_TYPES(OXI_X)OXI_REPACKED_WIDE_TYPES(OX
 #undef OXI_X
 #endif
 }
-#undef OXI_REPACKED_TYPES
 #undef OXI_REPACKED_MORE_BITS
 #undef OXI_REPACKED_WIDE_TYPES
 #undef OXI_ROW_LESS
 #undef OXI_WIDE_ROWS
-#undef OXI_DOT_REPACKED
-#undef OXI_UNROLL_4
 #undef OXI_UNROLL_STEPS
 #undef OXI_UNROLL_SCALES
 #undef OXI_EACH_VECTOR
@@ -21730,7 +21611,6 @@ OXI_MATRIX_END(a0,a1)OXI_MATRIX_END(a2,a3)OXI_MATRIX_END(a4,a5)OXI_MATRIX_END(a6
 OXI_MATRIX_END(b0,b1)OXI_MATRIX_END(b2,b3)OXI_MATRIX_END(b4,b5)OXI_MATRIX_END(b6,b7)}else
 #endif
 for(int step=0;step<steps;step+=2){OXI_STEP OXI_STEP}
-#undef OXI_STEP
 #undef OXI_X
 OXI_MEMORY_CHANGES();
 vqf scale0=vqf_load(scales),scale1=vqf_load(scales+VQ);
@@ -21800,8 +21680,6 @@ OXI_CODES(matrix,OXI_CODES_MATRIX)
 #if OXI_HAS_DOT
 OXI_CODES(dot,OXI_CODES_DOT)
 #endif
-#undef OXI_CODES
-#undef OXI_MEMORY_CHANGES
 #ifdef OXI_OPTIMIZES
 #pragma GCC pop_options
 #endif
@@ -21863,10 +21741,7 @@ k->codes_32=kernel;
 #endif
 #endif
 }
-#undef OXI_MATRIX_ROWS
-#undef OXI_MATRIX_END
 #undef OXI_TWO_STEPS
-#undef OXI_NEON_INSTRUCTION
 #undef OXI_CODE_ROWS
 #undef OXI_EACH_CODE_ROW
 #undef OXI_HAS_DOT

@@ -7898,6 +7898,7 @@ X("laguna","laguna","base pre experts choice laguna",NONE,1)\
 X("cohere2_moe","cohere2moe","base pre experts",NONE,4)\
 X("mistral4","mistral4","base pre experts latent latent_split",NONE,0)\
 X("deepseek_v32","deepseek32","base pre experts latent latent_split indexer",NONE,0)\
+X("deepseek_v4","deepseek4","base pre experts v4",NONE,0)\
 X("glm_moe_dsa","glm-dsa","base pre experts latent latent_split indexer",NONE,0)\
 X("falcon_h1","falcon-h1","base pre hybrid falcon_h1",NONE,0)\
 X("nemotron_h","nemotron_h_moe","mamba nemotron_h",NONE,0)\
@@ -8127,6 +8128,11 @@ X("deepseek_v32","\"hidden_size\":7168,\"intermediate_size\":18432,\"num_hidden_
 "\"n_routed_experts\":256,\"num_experts_per_tok\":8,\"moe_intermediate_size\":2048," \
 "\"n_shared_experts\":1,\"q_lora_rank\":1536,\"kv_lora_rank\":512,\"qk_rope_head_dim\":64," \
 "\"qk_nope_head_dim\":128,\"v_head_dim\":128,\"index_topk\":2048,\"index_head_dim\":128,""\"index_n_heads\":64")\
+X("deepseek_v4","\"hidden_size\":4096,\"moe_intermediate_size\":2048,\"num_hidden_layers\":43," \
+"\"num_attention_heads\":64,\"num_key_value_heads\":1,\"head_dim\":512,\"q_lora_rank\":1024," \
+"\"num_experts_per_tok\":6,\"n_routed_experts\":256,\"n_shared_experts\":1,\"o_groups\":8," \
+"\"o_lora_rank\":1024,\"index_n_heads\":64,\"index_head_dim\":128,\"index_topk\":512," \
+"\"sliding_window\":128,\"hc_mult\":4,\"hc_sinkhorn_iters\":20")\
 X("glm_moe_dsa","\"hidden_size\":6144,\"intermediate_size\":12288,\"num_hidden_layers\":78," \
 "\"num_attention_heads\":64,\"num_key_value_heads\":64,\"head_dim\":64,\"num_experts\":256," \
 "\"n_routed_experts\":256,\"num_experts_per_tok\":8,\"moe_intermediate_size\":2048," \
@@ -8276,6 +8282,15 @@ X("openai","tokens_embed.weight","token_embd.weight",NONE)\
 X("openai","positions_embed.weight","position_embd.weight",NONE)\
 X("openai","position_ids","",SKIP)\
 X("delta nemotron_h","mtp.~","",SKIP)\
+X("v4","mtp.~","",SKIP)\
+X("v4","embed.weight","token_embd.weight",NONE)\
+X("v4","head.weight","output.weight",HEAD)\
+X("v4","hc_head.hc_fn","output_hc_fn.weight",NONE)\
+X("v4","hc_head.hc_base","output_hc_base.weight",NONE)\
+X("v4","hc_head.hc_scale","output_hc_scale.weight",NONE)\
+X("v4","hc_head_fn","output_hc_fn.weight",NONE)\
+X("v4","hc_head_base","output_hc_base.weight",NONE)\
+X("v4","hc_head_scale","output_hc_scale.weight",NONE)\
 X("base","visual.~","",SKIP)\
 X("adapted","embed_tokens_extend.~","",SKIP)\
 X("base","vision_model.~","",SKIP)\
@@ -8542,6 +8557,73 @@ X("indexer","self_attn.indexer.wq_b.weight","indexer.attn_q_b.weight",NONE)\
 X("indexer","self_attn.indexer.wk.weight","indexer.attn_k.weight",NONE)\
 X("indexer","self_attn.indexer.k_norm.*","indexer.k_norm.*",NONE)\
 X("indexer","self_attn.indexer.weights_proj.weight","indexer.proj.weight",NONE)\
+X("v4","attn_hc.fn","hc_attn_fn.weight",NONE)\
+X("v4","hc_attn_fn","hc_attn_fn.weight",NONE)\
+X("v4","attn_hc.base","hc_attn_base.weight",NONE)\
+X("v4","hc_attn_base","hc_attn_base.weight",NONE)\
+X("v4","attn_hc.scale","hc_attn_scale.weight",NONE)\
+X("v4","hc_attn_scale","hc_attn_scale.weight",NONE)\
+X("v4","attn_norm.weight","attn_norm.weight",NONE)\
+X("v4","ffn_hc.fn","hc_ffn_fn.weight",NONE)\
+X("v4","hc_ffn_fn","hc_ffn_fn.weight",NONE)\
+X("v4","ffn_hc.base","hc_ffn_base.weight",NONE)\
+X("v4","hc_ffn_base","hc_ffn_base.weight",NONE)\
+X("v4","ffn_hc.scale","hc_ffn_scale.weight",NONE)\
+X("v4","hc_ffn_scale","hc_ffn_scale.weight",NONE)\
+X("v4","ffn_norm.weight","ffn_norm.weight",NONE)\
+X("v4","self_attn.q_a_proj.weight","attn_q_a.weight",NONE)\
+X("v4","attn.wq_a.weight","attn_q_a.weight",NONE)\
+X("v4","self_attn.q_a_norm.weight","attn_q_a_norm.weight",NONE)\
+X("v4","attn.q_norm.weight","attn_q_a_norm.weight",NONE)\
+X("v4","self_attn.q_b_proj.weight","attn_q_b.weight",NONE)\
+X("v4","attn.wq_b.weight","attn_q_b.weight",NONE)\
+X("v4","self_attn.kv_proj.weight","attn_kv.weight",NONE)\
+X("v4","attn.wkv.weight","attn_kv.weight",NONE)\
+X("v4","self_attn.kv_norm.weight","attn_kv_a_norm.weight",NONE)\
+X("v4","attn.kv_norm.weight","attn_kv_a_norm.weight",NONE)\
+X("v4","self_attn.o_a_proj.weight","attn_output_a.weight",NONE)\
+X("v4","attn.wo_a.weight","attn_output_a.weight",NONE)\
+X("v4","self_attn.o_b_proj.weight","attn_output_b.weight",NONE)\
+X("v4","attn.wo_b.weight","attn_output_b.weight",NONE)\
+X("v4","self_attn.sinks","attn_sinks.weight",NONE)\
+X("v4","attn.attn_sink","attn_sinks.weight",NONE)\
+X("v4","self_attn.compressor.kv_proj.weight","attn_compressor_kv.weight",NONE)\
+X("v4","attn.compressor.wkv.weight","attn_compressor_kv.weight",NONE)\
+X("v4","self_attn.compressor.gate_proj.weight","attn_compressor_gate.weight",NONE)\
+X("v4","attn.compressor.wgate.weight","attn_compressor_gate.weight",NONE)\
+X("v4","self_attn.compressor.position_bias","attn_compressor_ape.weight",NONE)\
+X("v4","attn.compressor.ape","attn_compressor_ape.weight",NONE)\
+X("v4","self_attn.compressor.kv_norm.weight","attn_compressor_norm.weight",NONE)\
+X("v4","attn.compressor.norm.weight","attn_compressor_norm.weight",NONE)\
+X("v4","self_attn.compressor.indexer.kv_proj.weight","indexer_compressor_kv.weight",NONE)\
+X("v4","attn.indexer.compressor.wkv.weight","indexer_compressor_kv.weight",NONE)\
+X("v4","self_attn.compressor.indexer.gate_proj.weight","indexer_compressor_gate.weight",NONE)\
+X("v4","attn.indexer.compressor.wgate.weight","indexer_compressor_gate.weight",NONE)\
+X("v4","self_attn.compressor.indexer.position_bias","indexer_compressor_ape.weight",NONE)\
+X("v4","attn.indexer.compressor.ape","indexer_compressor_ape.weight",NONE)\
+X("v4","self_attn.compressor.indexer.kv_norm.weight","indexer_compressor_norm.weight",NONE)\
+X("v4","attn.indexer.compressor.norm.weight","indexer_compressor_norm.weight",NONE)\
+X("v4","self_attn.compressor.indexer.q_b_proj.weight","indexer.attn_q_b.weight",NONE)\
+X("v4","attn.indexer.wq_b.weight","indexer.attn_q_b.weight",NONE)\
+X("v4","self_attn.compressor.indexer.scorer.weights_proj.weight","indexer.proj.weight",NONE)\
+X("v4","attn.indexer.weights_proj.weight","indexer.proj.weight",NONE)\
+X("v4","mlp.gate.tid2eid","ffn_gate_tid2eid.weight",INTEGERS)\
+X("v4","mlp.gate.bias","exp_probs_b.bias",NONE)\
+X("v4","mlp.experts.#.w1.weight","ffn_gate_exps.weight",STACK)\
+X("v4","mlp.shared_experts.w1.weight","ffn_gate_shexp.weight",NONE)\
+X("v4","mlp.experts.#.w3.weight","ffn_up_exps.weight",STACK)\
+X("v4","mlp.shared_experts.w3.weight","ffn_up_shexp.weight",NONE)\
+X("v4","mlp.experts.#.w2.weight","ffn_down_exps.weight",STACK)\
+X("v4","mlp.shared_experts.w2.weight","ffn_down_shexp.weight",NONE)\
+X("v4","ffn.gate.tid2eid","ffn_gate_tid2eid.weight",INTEGERS)\
+X("v4","ffn.gate.bias","exp_probs_b.bias",NONE)\
+X("v4","ffn.experts.#.w1.weight","ffn_gate_exps.weight",STACK)\
+X("v4","ffn.shared_experts.w1.weight","ffn_gate_shexp.weight",NONE)\
+X("v4","ffn.experts.#.w3.weight","ffn_up_exps.weight",STACK)\
+X("v4","ffn.shared_experts.w3.weight","ffn_up_shexp.weight",NONE)\
+X("v4","ffn.experts.#.w2.weight","ffn_down_exps.weight",STACK)\
+X("v4","ffn.shared_experts.w2.weight","ffn_down_shexp.weight",NONE)\
+X("v4","ffn.gate.weight","ffn_gate_inp.weight",NONE)\
 X("lfm","operator_norm.weight","attn_norm.weight",NONE)\
 X("lfm","ffn_norm.weight","ffn_norm.weight",NONE)\
 X("lfm","conv.in_proj.*","shortconv.in_proj.*",NONE)\
@@ -8797,6 +8879,7 @@ X("gpt_neox_japanese","rotary","rope.partial_rotary_factor|rotary_pct|1")\
 X("stablelm gptneox","rotary","rope.partial_rotary_factor|rotary_pct|0.25")\
 X("nomic-bert","rotary","rotary_emb_fraction|1")\
 X("phi3 minimax-m2 mellum laguna gemma4","rotary","rope.partial_rotary_factor|1")\
+X("deepseek4","rotary","rope.partial_rotary_factor|qk_rope_head_dim/head_dim|0.125")\
 X("*","rotary","1")\
 X("nemotron_h nemotron_h_moe qwen3vlmoe","window","0")\
 X("modern-bert-decoder","window","sliding_window|local_attention/2|64")\
@@ -9015,6 +9098,7 @@ X("gemma4","rope.dimension_count_swa",INT,"$head")\
 X("*","rope.dimension_count",INT,"$rotary*$head")\
 X(OXI_LLM_NO_ROPE,"rope.freq_base",FLOAT,"")\
 X("hunyuan-dense hunyuan-moe","rope.freq_base",FLOAT,"")\
+X("deepseek4","rope.freq_base",FLOAT,"rope_parameters.main.rope_theta|rope_theta|10000")\
 X("gemma3 gemma3n gemma4","rope.freq_base",FLOAT,"rope.rope_theta|1000000")\
 X("modern-bert modern-bert-decoder","rope.freq_base",FLOAT,"rope.rope_theta|global_rope_theta|160000")\
 X("apertus","rope.freq_base",FLOAT,"rope.rope_theta|12000000")\
@@ -9099,10 +9183,12 @@ X("gemma4","expert_used_count",INT,"top_k_experts")\
 X("gemma4","expert_feed_forward_length",INT,"moe_intermediate_size")\
 X("doge","expert_count",INT,"")\
 X("doge","expert_used_count",INT,"")\
+X("deepseek4","expert_count",INT,"n_routed_experts|num_local_experts")\
 X(OXI_LLM_MLA,"expert_count",INT,"n_routed_experts|num_local_experts|num_experts")\
 X("*","expert_count",INT,"num_local_experts|num_experts|n_routed_experts")\
 X("*","expert_used_count",INT,"num_experts_per_tok|num_experts_per_token")\
 X("gpt-oss llama4 jetmoe","expert_feed_forward_length",INT,"intermediate_size")\
+X("deepseek4","expert_feed_forward_length",INT,"moe_intermediate_size")\
 X(OXI_LLM_MLA,"expert_feed_forward_length",INT,"moe_intermediate_size|intermediate_size")\
 X("jamba","expert_feed_forward_length",INT,"intermediate_size")\
 X("qwen3next qwen35moe","expert_feed_forward_length",INT,"moe_intermediate_size")\
@@ -9119,6 +9205,22 @@ X("deepseek_v3 deepseek32 glm-dsa","expert_weights_scale",FLOAT,"routed_scaling_
 X(OXI_LLM_MLA " glm4moe dots1","expert_weights_scale",FLOAT,"routed_scaling_factor")\
 X("deepseek_v3 deepseek32 glm-dsa","expert_weights_norm",BOOL,"norm_topk_prob|^norm_topk_prob|1")\
 X("qwen3moe","expert_weights_plain",BOOL,"1-norm_topk_prob|1")\
+X("deepseek4","attention.q_lora_rank",INT,"q_lora_rank")\
+X("deepseek4","attention.output_group_count",INT,"o_groups")\
+X("deepseek4","attention.output_lora_rank",INT,"o_lora_rank")\
+X("deepseek4","attention.indexer.head_count",INT,"index_n_heads")\
+X("deepseek4","attention.indexer.key_length",INT,"index_head_dim")\
+X("deepseek4","attention.indexer.top_k",INT,"index_topk")\
+X("deepseek4","attention.compress_rope_freq_base",FLOAT,"rope_parameters.compress.rope_theta|compress_rope_theta|160000")\
+X("deepseek4","hyper_connection.count",INT,"hc_mult")\
+X("deepseek4","hyper_connection.sinkhorn_iterations",INT,"hc_sinkhorn_iters")\
+X("deepseek4","hyper_connection.epsilon",FLOAT,"hc_eps|0.000001")\
+X("deepseek4","hash_layer_count",INT,"%mlp_layer_types:hash_moe|num_hash_layers|3")\
+X("deepseek4","swiglu_clamp_exp",FLOAT,"swiglu_limit|10")\
+X("deepseek4","expert_shared_count",INT,"n_shared_experts")\
+X("deepseek4","expert_weights_scale",FLOAT,"routed_scaling_factor|1.5")\
+X("deepseek4","expert_weights_norm",BOOL,"1")\
+X("deepseek4","expert_gating_func",INT,"0-?scoring_func:softmax*1.5-?scoring_func:sigmoid*2+4")\
 X("deepseek32 glm-dsa","attention.indexer.head_count",INT,"index_n_heads")\
 X("deepseek32 glm-dsa","attention.indexer.key_length",INT,"index_head_dim")\
 X("deepseek32 glm-dsa","attention.indexer.top_k",INT,"index_topk")\
@@ -9148,7 +9250,7 @@ X("cwm mixtral llama4_text llama4 apertus arcee phi3 phi4_multimodal olmo2 olmo3
 X("llama mistral ministral seed_oss qwen2 qwen2_moe qwen3 qwen3_moe qwen3_vl qwen3_vl_text " \
 "qwen3_vl_moe qwen3_vl_moe_text smollm3 granite granitemoe granitemoeshared aria aria_text " \
 "granitemoehybrid jamba qwen3_next qwen3_5 qwen3_5_text qwen3_5_moe qwen3_5_moe_text minimax_m2 " \
-"mellum laguna deepseek_v32 flex_olmo vaultgemma nanochat doge hrm_text olmo_hybrid ""recurrent_gemma dots1 hyperclovax",\
+"mellum laguna deepseek_v32 deepseek_v4 flex_olmo vaultgemma nanochat doge hrm_text olmo_hybrid ""recurrent_gemma dots1 hyperclovax",\
 "\"rms_norm_eps\":1e-6")\
 X("helium","\"rms_norm_eps\":1e-8")\
 X("glm glm4","\"rms_norm_eps\":1.5625e-7")\
@@ -9256,7 +9358,7 @@ OXI_LLM_TRANSFORM_ROWS_SECOND,OXI_LLM_TRANSFORM_FIRST_FOURTH,OXI_LLM_TRANSFORM_O
 OXI_LLM_TRANSFORM_ODD,OXI_LLM_TRANSFORM_MXFP4,OXI_LLM_TRANSFORM_MXFP4_EVEN,OXI_LLM_TRANSFORM_MXFP4_ODD,OXI_LLM_TRANSFORM_LATENT_KEYS,
 OXI_LLM_TRANSFORM_LATENT_VALUES,OXI_LLM_TRANSFORM_LATENT_TURNED,OXI_LLM_TRANSFORM_DELTA_FIRST,OXI_LLM_TRANSFORM_DELTA_SECOND,
 OXI_LLM_TRANSFORM_DELTA_MIXED,OXI_LLM_TRANSFORM_DELTA_HEADS,OXI_LLM_TRANSFORM_DELTA_DECAYS,OXI_LLM_TRANSFORM_DELTA_COLUMNS,
-OXI_LLM_TRANSFORM_SCALED,OXI_LLM_TRANSFORM_PROJECTED,OXI_LLM_TRANSFORM_PROJECTED_BACK,OXI_LLM_TRANSFORM_ADDED,
+OXI_LLM_TRANSFORM_SCALED,OXI_LLM_TRANSFORM_PROJECTED,OXI_LLM_TRANSFORM_PROJECTED_BACK,OXI_LLM_TRANSFORM_ADDED,OXI_LLM_TRANSFORM_INTEGERS,
 OXI_LLM_TRANSFORM_POSITIONS,OXI_LLM_TRANSFORM_WITHOUT_TWO,OXI_LLM_TRANSFORM_FLAT,OXI_LLM_TRANSFORM_SQUEEZED,OXI_LLM_TRANSFORM_DECAYS,
 OXI_LLM_TRANSFORM_GATED_DECAYS,OXI_LLM_TRANSFORM_MIXER_SKIPS,OXI_LLM_TRANSFORM_MIXER_NORM,OXI_LLM_TRANSFORM_TERNARY,
 OXI_LLM_TRANSFORM_STACK,OXI_LLM_TRANSFORM_JOIN,OXI_LLM_TRANSFORM_JOIN_FIRST,OXI_LLM_TRANSFORM_JOIN_SECOND,OXI_LLM_TRANSFORM_JOIN_THIRD,
@@ -9303,8 +9405,8 @@ return object;}
 static bool oxi_llm_starts(const char*text,size_t length,const char*start){
 return length>strlen(start)&&memcmp(text,start,strlen(start))==0;}
 static uint32_t oxi_llm_config_rope(const oxi_json*json,uint32_t object,const char*name,size_t length){
-static const char*const places[]={"rope_parameters.full_attention.","rope_parameters.",
-"rope_scaling.full_attention.","rope_scaling.",""};
+static const char*const places[]={"rope_parameters.full_attention.","rope_parameters.compress.",
+"rope_parameters.","rope_scaling.full_attention.","rope_scaling.",""};
 char path[128];for(size_t i=0;i<sizeof places/sizeof*places;i++){
 const int used=snprintf(path,sizeof path,"%s%.*s",places[i],(int)length,name);
 const uint32_t found=oxi_llm_config_member(json,object,path,(size_t)used);if(found)return found;}
@@ -9527,7 +9629,9 @@ return oxi_llm_fact_bad(c,row,"is no integer of 32 bits");
 return oxi_llm_fact_number(c,row->key,oxi_llm_fact_types[row->kind],value);}
 static ox_status oxi_llm_told_windows(const oxi_llm_config*c,uint8_t*sliding){const int64_t layers=c->folder->layers;
 const oxi_json_node*types=oxi_llm_config_node(c,"layer_types",11);const bool all=oxi_llm_row_holds(c,"minimax-01");
-int64_t period=0,first_full=-1;if(types&&types->type==OXI_JSON_ARRAY&&types->length>=layers){const oxi_json_node*type=types+1;
+int64_t period=0,first_full=-1;if(oxi_llm_row_holds(c,"deepseek4")){memset(sliding,1,(size_t)layers);
+return OX_OK;}
+if(types&&types->type==OXI_JSON_ARRAY&&types->length>=layers){const oxi_json_node*type=types+1;
 for(int64_t i=0;i<layers;i++,type++){if(type->type!=OXI_JSON_STRING)
 return oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,"config.json: layer_types holds something other than texts");
 sliding[i]=strcmp(type->value.text,"sliding_attention")==0||strcmp(type->value.text,"chunked_attention")==0||
@@ -9662,6 +9766,30 @@ for(int64_t i=0;i<layers;i++)
 heads[i]=(period>0?i%period==offset:oxi_llm_layer_attends(types,which,i))?(int32_t)c->folder->kv_heads:0;
 status=oxi_llm_fact_array(c,"attention.head_count_kv",OX_GGUF_I32,heads,layers);oxi_free(heads,(size_t)layers*sizeof*heads);
 return status;}
+static ox_status oxi_llm_layer_ratio(const oxi_llm_config*c,const oxi_json_node*told,int64_t i,int64_t*ratio,bool*overlaps){
+const bool few=i>=2&&i%2;const char*type=few?"compressed_sparse_attention":"heavily_compressed_attention";
+if(told)type=told->type==OXI_JSON_STRING?told->value.text:"";
+*ratio=told&&told->type==OXI_JSON_INT&&told->value.i<=65536?told->value.i:-1;
+*overlaps=*ratio==4||strcmp(type,"compressed_sparse_attention")==0;ox_status status=OX_OK;if(*overlaps&&*ratio<0)
+status=oxi_llm_config_int(c,"compress_rates.compressed_sparse_attention|compress_rate_csa",1,65536,4,ratio);
+if(strcmp(type,"heavily_compressed_attention")==0)
+status=oxi_llm_config_int(c,"compress_rates.heavily_compressed_attention|compress_rate_hca",1,65536,128,ratio);
+if(strcmp(type,"sliding_attention")==0)*ratio=0;
+if(status!=OX_OK||*ratio>=0)return status;
+return oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,"config.json: the type of layer %lld says nothing of its attention",(long long)i);}
+static ox_status oxi_llm_add_ratios(const oxi_llm_config*c){const int64_t layers=c->folder->layers;
+const oxi_json_node*types=oxi_llm_config_node(c,"layer_types",11);bool usual=true;if(!oxi_llm_row_holds(c,"deepseek4"))return OX_OK;
+if(!types)types=oxi_llm_config_node(c,"compress_ratios",15);
+if(types&&(types->type!=OXI_JSON_ARRAY||types->length<layers))types=NULL;
+int32_t*ratios=(int32_t*)oxi_calloc((size_t)layers,2*sizeof*ratios);ox_status status=ratios?OX_OK:OX_ERR_NOMEM;
+for(int64_t i=0;i<layers&&status==OX_OK;i++){int64_t ratio=0;
+bool overlaps=false;status=oxi_llm_layer_ratio(c,types?types+1 +i:NULL,i,&ratio,&overlaps);ratios[i]=(int32_t)ratio;
+ratios[layers+i]=overlaps;usual=usual&&overlaps==(ratio==4);}
+if(status==OX_OK)
+status=oxi_llm_fact_array(c,"attention.compress_ratios",OX_GGUF_I32,ratios,layers);
+if(status==OX_OK&&!usual)
+status=oxi_llm_fact_array(c,"attention.compress_overlaps",OX_GGUF_I32,ratios+layers,layers);
+oxi_free(ratios,(size_t)layers*2*sizeof*ratios);return status;}
 static const oxi_json_node*oxi_llm_layer_kinds(const oxi_llm_config*c){
 const oxi_json_node*kinds=oxi_llm_config_node(c,"layers_block_type",17);
 return kinds?kinds:oxi_llm_config_node(c,"hybrid_override_pattern",23);}
@@ -9707,6 +9835,7 @@ if(status==OX_OK)status=oxi_llm_add_cutoffs(c);
 if(status==OX_OK)status=oxi_llm_add_bends(c);
 if(status==OX_OK)status=oxi_llm_add_kv_heads(c);
 if(status==OX_OK)status=oxi_llm_add_recurrent(c);
+if(status==OX_OK)status=oxi_llm_add_ratios(c);
 return status==OX_OK?oxi_llm_add_window(c):status;}
 /* >>llm/source/rope.c */
 enum{OXI_LLM_ROPE_MOST=1<<16};static ox_status oxi_llm_rope_plan(const oxi_llm_config*c,const char*name,const float*values,
@@ -9797,14 +9926,15 @@ if(status==OX_OK&&value==0)
 status=oxi_llm_fact_number(c,"rope.scaling.yarn_truncate",OX_GGUF_BOOL,0);
 if(status==OX_OK)status=oxi_llm_rope_number(c,"rope.mscale_all_dim",0,&all);
 if(status==OX_OK)status=oxi_llm_rope_number(c,"rope.mscale",0,&value);
-const bool scores=all!=0&&oxi_llm_row_holds(c,"deepseek2 deepseek32 glm-dsa");if(status==OX_OK){
-const double usual=oxi_llm_yarn_scale(factor,1);
-const double both=oxi_llm_yarn_scale(factor,value)/oxi_llm_yarn_scale(factor,all);
+const bool scores=all!=0&&oxi_llm_row_holds(c,"deepseek2 deepseek32 glm-dsa");const bool whole=oxi_llm_row_holds(c,"deepseek4"),
+plain=whole&&!oxi_llm_config_node(c,"rope_parameters.compress",24);
+const double stretched=oxi_llm_yarn_scale(factor,1),usual=plain?1:stretched,part=whole?1:stretched;
+if(status==OX_OK){const double both=oxi_llm_yarn_scale(factor,value)/oxi_llm_yarn_scale(factor,all);
 status=oxi_llm_rope_number(c,"rope.attention_factor",value!=0&&all!=0?both:usual,&attention);
 if(status==OX_OK&&attention==both&&value==1&&oxi_llm_row_holds(c,"mistral3"))
 return oxi_llm_fact_number(c,"rope.scaling.yarn_log_multiplier",OX_GGUF_F32,all);
-const bool own=oxi_llm_row_holds(c,OXI_LLM_MLA " minicpm3")&&(scores||fabs(attention-1)>1e-9);if(status==OX_OK&&(own||attention!=usual))
-status=oxi_llm_fact_number(c,own?"rope.scaling.yarn_attn_factor":"rope.scaling.attn_factor",OX_GGUF_F32,attention/usual);}
+const bool own=oxi_llm_row_holds(c,OXI_LLM_MLA " minicpm3")&&(scores||fabs(attention-1)>1e-9);if(status==OX_OK&&(own||attention!=part))
+status=oxi_llm_fact_number(c,own?"rope.scaling.yarn_attn_factor":"rope.scaling.attn_factor",OX_GGUF_F32,attention/part);}
 if(status==OX_OK&&scores)
 status=oxi_llm_fact_number(c,"rope.scaling.yarn_log_multiplier",OX_GGUF_F32,0.1*all);
 return status;}
@@ -10212,8 +10342,10 @@ case OXI_LLM_TRANSFORM_GATED_DECAYS:
 e->dtype=OX_F32;
 return floats?oxi_llm_shape_column(e):"is not of floats";
 case OXI_LLM_TRANSFORM_MIXER_SKIPS:return folder->second?oxi_llm_shape_column(e):NULL;
-case OXI_LLM_TRANSFORM_MIXER_NORM:return oxi_llm_shape_groups(folder->mixer_groups,e);
-case OXI_LLM_TRANSFORM_TERNARY:return floats?NULL:"is not of floats: packed weights are not read";case OXI_LLM_TRANSFORM_BY_EXPERT:
+case OXI_LLM_TRANSFORM_MIXER_NORM:return oxi_llm_shape_groups(folder->mixer_groups,e);case OXI_LLM_TRANSFORM_INTEGERS:
+if(oxi_info(e->dtype)->cls!=OX_CLASS_INT)return "is not of integers";
+e->dtype=OX_I32;return NULL;case OXI_LLM_TRANSFORM_TERNARY:return floats?NULL:"is not of floats: packed weights are not read";
+case OXI_LLM_TRANSFORM_BY_EXPERT:
 case OXI_LLM_TRANSFORM_TURNED_BY_EXPERT:
 return oxi_llm_shape_by_expert(folder,plan->transform==OXI_LLM_TRANSFORM_TURNED_BY_EXPERT,e);
 case OXI_LLM_TRANSFORM_EACH_EXPERT:return oxi_llm_shape_each(folder,e);case OXI_LLM_TRANSFORM_FLAT:
@@ -10374,7 +10506,8 @@ t=ox_mul(ox_softplus(ox_cast(t,OX_F32),1,20),ox_number(-8));
 return t&&t->ndim==1?ox_unsqueeze(t,1):t;case OXI_LLM_TRANSFORM_MIXER_SKIPS:return folder->second&&t->ndim==1?ox_unsqueeze(t,1):t;
 case OXI_LLM_TRANSFORM_MIXER_NORM:
 return folder->mixer_groups>1?ox_reshape(t,OX_SHAPE(folder->mixer_groups,-1)):t;
-case OXI_LLM_TRANSFORM_TERNARY:return folder->ternary?oxi_llm_ternary(t):t;default:return oxi_llm_cut_out(how,t);}}
+case OXI_LLM_TRANSFORM_INTEGERS:return ox_cast(t,OX_I32);case OXI_LLM_TRANSFORM_TERNARY:return folder->ternary?oxi_llm_ternary(t):t;
+default:return oxi_llm_cut_out(how,t);}}
 static ox_tensor*oxi_llm_transform_plan(const oxi_llm_folder*folder,const oxi_llm_plan*plan){
 if(oxi_llm_is_of_pieces(plan))return oxi_llm_stack(folder,plan);
 if(plan->transform==OXI_LLM_TRANSFORM_VALUES){ox_device_scope cpu=ox_device_scope_begin(ox_cpu());
@@ -10974,7 +11107,8 @@ X(INPUTS)\
 X(BENT)\
 X(ROUTER_SCALED)\
 X(NORMS_VARY)\
-X(SOFT_GATE)
+X(SOFT_GATE)\
+X(INDEXED)
 enum{
 #define OXI_X(trait)OXI_LLM_TRAIT_BIT_##trait,
 OXI_LLM_TRAIT_LIST(OXI_X)
@@ -10998,8 +11132,10 @@ X(NONE)X(ANY)X(VOCABULARY)X(WIDTH)X(HYPER)X(HYPER_WIDTH)X(HYPER_MIXES)X(HYPER_RA
 X(HIDDEN)X(HIDDEN_UP)X(HEADS)X(KV_HEADS)X(QUERIES)X(KEYS)X(VALUES)\
 X(QUERY_KEY_VALUE)X(MERGED)X(BUCKETS)X(PAIRS)X(QUERY_RANK)\
 X(MERGE_GROUPS)X(MERGE_RANK)X(MERGE_PART)X(RATIO)X(BLOCK)\
+X(INDEX_QUERIES)X(INDEX_HEADS)X(INDEX_SIZE)X(INDEX_BLOCK)\
 X(LATENT)X(LATENT_TURNED)X(LATENT_QUERIES)X(LATENT_PAIRS)X(LATENT_PLAIN)X(LATENT_VALUE)\
-X(EXPERTS)X(CHUNKS)X(VALUE_EXPERTS)X(EXPERT_WIDTH)X(EXPERT_HIDDEN)X(EXPERT_GATE_UP)\
+X(EXPERTS)X(EXPERTS_USED)X(CHUNKS)X(VALUE_EXPERTS)X(EXPERT_WIDTH)X(EXPERT_HIDDEN)\
+X(EXPERT_GATE_UP)\
 X(SHARED_HIDDEN)X(INPUT)X(INPUTS)X(ALTERNATE)X(ALTERNATE_SQUARE)X(ALTERNATE_WIDTH)\
 OXI_LLM_MIXER_SIZE_LIST(X)
 typedef enum oxi_llm_size{
@@ -11066,6 +11202,14 @@ OXI_LLM_LAYER_PART(BLOCK_VALUE,"attn_compressor_kv",NONE,BLOCK,WIDTH)\
 OXI_LLM_LAYER_PART(BLOCK_SCORE,"attn_compressor_gate",NONE,BLOCK,WIDTH)\
 OXI_LLM_LAYER_PART(BLOCK_PLACE,"attn_compressor_ape",NONE,RATIO,BLOCK)\
 OXI_LLM_LAYER_PART(BLOCK_NORM,"attn_compressor_norm",NONE,NONE,ANY)\
+OXI_LLM_LAYER_PART(INDEX_QUERY,"indexer.attn_q_b",NONE,INDEX_QUERIES,QUERY_RANK)\
+OXI_LLM_LAYER_PART(INDEX_WEIGHTS,"indexer.proj",NONE,INDEX_HEADS,WIDTH)\
+OXI_LLM_LAYER_PART(INDEX_KEY,"indexer.attn_k",NONE,INDEX_SIZE,WIDTH)\
+OXI_LLM_LAYER_PART(INDEX_KEY_NORM,"indexer.k_norm",NONE,NONE,INDEX_SIZE)\
+OXI_LLM_LAYER_PART(INDEX_BLOCK_VALUE,"indexer_compressor_kv",NONE,INDEX_BLOCK,WIDTH)\
+OXI_LLM_LAYER_PART(INDEX_BLOCK_SCORE,"indexer_compressor_gate",NONE,INDEX_BLOCK,WIDTH)\
+OXI_LLM_LAYER_PART(INDEX_BLOCK_PLACE,"indexer_compressor_ape",NONE,RATIO,INDEX_BLOCK)\
+OXI_LLM_LAYER_PART(INDEX_BLOCK_NORM,"indexer_compressor_norm",NONE,NONE,INDEX_SIZE)\
 OXI_LLM_LAYER_PART(QUERY_NORM,"attn_q_norm",NONE,NONE,ANY)\
 OXI_LLM_LAYER_PART(KEY_NORM,"attn_k_norm",NONE,NONE,ANY)\
 OXI_LLM_LAYER_PART(MERGE_NORM,"attn_sub_norm",NONE,NONE,MERGED)\
@@ -11130,6 +11274,7 @@ OXI_LLM_LAYER_PART(GRAM_CONV_NORM,"ple_norm_conv",NONE,NONE,HYPER_WIDTH)\
 OXI_LLM_LAYER_PART(GRAM_CONV,"ple_conv1d",NONE,NONE,ANY)\
 OXI_LLM_LAYER_PART(ROUTER,"ffn_gate_inp",NONE,EXPERTS,WIDTH)\
 OXI_LLM_LAYER_PART(ROUTER_CHOICE,"exp_probs_b",NONE,NONE,EXPERTS)\
+OXI_LLM_LAYER_PART(ROUTER_TABLE,"ffn_gate_tid2eid",NONE,VOCABULARY,EXPERTS_USED)\
 OXI_LLM_LAYER_PART(ROUTER_SCALE,"ffn_gate_inp.scale",NONE,NONE,WIDTH)\
 OXI_LLM_LAYER_PART(EXPERTS_PRE_NORM,"pre_ffw_norm_2",NONE,NONE,WIDTH)\
 OXI_LLM_LAYER_PART(EXPERTS_POST_NORM,"post_ffw_norm_2",NONE,NONE,WIDTH)\
@@ -11228,7 +11373,7 @@ bool cuts;double difference;
 double difference_scale;
 double shared_clamp;
 int64_t window;
-int64_t keys_of;int64_t ratio;const oxi_llm_rope*rope;bool attends,feeds;oxi_llm_mixer mixer;}oxi_llm_layer;
+int64_t keys_of;int64_t ratio;int64_t overlaps;const oxi_llm_rope*rope;bool attends,feeds;oxi_llm_mixer mixer;}oxi_llm_layer;
 typedef struct oxi_llm_mixing{oxi_llm_mixer kind;int64_t taps;int64_t inner,groups,rank;int64_t heads,key,value;int64_t norm_groups;
 bool gated_late;double epsilon;
 int64_t shifts;bool bare_norms;double length_epsilon;
@@ -11240,9 +11385,10 @@ double epsilon,attention_scale,score_cap,logit_cap,clamp,alibi;
 double row_epsilon;
 double embedding_scale,residual_scale,logit_scale;
 int64_t query_rank,latent;double latent_epsilon;
-int64_t merge_groups,merge_rank;int64_t sparse;bool blocks;int64_t latent_key,latent_value;
-int64_t experts,experts_used,expert_width,shared_hidden,expert_groups,expert_groups_used;int64_t dense_layers;int64_t input;
-const oxi_llm_activation*activation;oxi_llm_router router;bool routed_norm;double routed_scale;
+int64_t merge_groups,merge_rank;int64_t sparse,best;bool indexed;int64_t index_heads,index_size;bool blocks;
+int64_t latent_key,latent_value;int64_t experts,experts_used,expert_width,shared_hidden,expert_groups,expert_groups_used;
+int64_t dense_layers;int64_t table_layers;int64_t input;const oxi_llm_activation*activation;oxi_llm_router router;bool routed_norm;
+double routed_scale;
 int64_t chunk_share;double chunk_scale;
 int64_t value_experts,value_experts_used;double temperature;
 int64_t temperature_length;int64_t chunk;int64_t norm_groups;bool late_bare;double alibi_scale;
@@ -12004,26 +12150,41 @@ static ox_status oxi_llm_read_caps(ox_llm*model,const ox_file*file){oxi_llm_numb
 if(!oxi_llm_has_trait(model,OXI_LLM_TRAIT(SOFT_GATE)))return OX_OK;
 const ox_status status=oxi_llm_read_float(model,file,"activation.situ_beta",-1,0,1,&n->gate_cap);return status?status
 :oxi_llm_read_float(model,file,"activation.situ_linear_beta",-1,0,0,&n->up_cap);}
-static ox_status oxi_llm_read_blocks(ox_llm*model,const ox_file*file){oxi_llm_numbers*n=&model->numbers;int64_t hashed=0;
+static ox_status oxi_llm_read_blocks(ox_llm*model,const ox_file*file){oxi_llm_numbers*n=&model->numbers;
 if(!oxi_llm_has_trait(model,OXI_LLM_TRAIT(KEY_IS_VALUE)))return OX_OK;
 ox_status status=oxi_llm_read_int(model,file,"attention.output_group_count",-1,0,0,&n->merge_groups);if(!status)
 status=oxi_llm_read_int(model,file,"attention.output_lora_rank",-1,0,0,&n->merge_rank);
-if(!status)status=oxi_llm_read_int(model,file,"hash_layer_count",-1,0,0,&hashed);
-if(!status&&hashed>0)
-return oxi_fail(OX_ERR_UNSUPPORTED,"llm: experts that tokens choose by a table are not supported");
+if(!status)status=oxi_llm_read_int(model,file,"hash_layer_count",-1,0,0,&n->table_layers);
 for(int64_t i=0;!status&&i<model->config.layers;i++){oxi_llm_layer*l=&model->layers[i];
-status=oxi_llm_read_int(model,file,"attention.compress_ratios",i,0,0,&l->ratio);n->blocks=n->blocks||l->ratio>0;
-if(!status&&l->ratio>65536)
+status=oxi_llm_read_int(model,file,"attention.compress_ratios",i,0,0,&l->ratio);if(!status)
+status=oxi_llm_read_int(model,file,"attention.compress_overlaps",i,0,l->ratio==4,&l->overlaps);
+n->blocks=n->blocks||l->ratio>0;if(!status&&l->ratio>65536)
 return oxi_fail(OX_ERR_FORMAT,"llm: %lld positions leave one key",(long long)l->ratio);}
 return status;}
-static ox_status oxi_llm_refuse_sparse(ox_llm*model,const ox_file*file){int64_t best,loops;
-ox_status status=oxi_llm_read_int(model,file,"attention.indexer.top_k",-1,1,INT32_MAX,&best);
+static int64_t oxi_llm_positions_of_best(const ox_llm*model,int64_t best){int64_t ratio=0;
+if(!oxi_llm_has_trait(model,OXI_LLM_TRAIT(KEY_IS_VALUE)))return best;
+for(int64_t i=0;i<model->config.layers;i++){const oxi_llm_layer*l=&model->layers[i];
+if(l->overlaps&&(ratio==0||l->ratio<ratio))ratio=l->ratio;}
+return ratio>0&&best<INT32_MAX/ratio?best*ratio:INT32_MAX;}
+static bool oxi_llm_has_indexer(const ox_llm*model,const ox_file*file){char name[64];int64_t i=0;
+if(!oxi_llm_has_trait(model,OXI_LLM_TRAIT(INDEXED)))return false;
+if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(KEY_IS_VALUE)))
+while(i<model->config.layers&&!model->layers[i].overlaps)i++;
+(void)snprintf(name,sizeof name,"blk.%lld.indexer.attn_q_b.weight",(long long)i);return ox_file_has(file,name);}
+static ox_status oxi_llm_read_sparse(ox_llm*model,const ox_file*file){oxi_llm_numbers*n=&model->numbers;int64_t loops;
+ox_status status=oxi_llm_read_int(model,file,"attention.indexer.top_k",-1,1,INT32_MAX,&n->best);
 if(!status)status=oxi_llm_read_int(model,file,"num_loops",-1,1,1,&loops);
 if(status)return status;
-if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(KEY_IS_VALUE))&&best<INT32_MAX/4)
-best*=4;
-if(best<model->config.context)model->numbers.sparse=best;
-return loops==1?OX_OK:oxi_fail(OX_ERR_UNSUPPORTED,"llm: %lld passes through the layers are not supported",(long long)loops);}
+if(loops!=1)
+return oxi_fail(OX_ERR_UNSUPPORTED,"llm: %lld passes through the layers are not supported",(long long)loops);
+const int64_t all=oxi_llm_positions_of_best(model,n->best);if(all>=model->config.context)return OX_OK;
+n->sparse=all;n->indexed=oxi_llm_has_indexer(model,file);if(!n->indexed)return OX_OK;
+status=oxi_llm_read_int(model,file,"attention.indexer.head_count",-1,1,OXI_LLM_NEEDED,&n->index_heads);if(!status)
+status=oxi_llm_read_int(model,file,"attention.indexer.key_length",-1,1,OXI_LLM_NEEDED,&n->index_size);
+if(!status&&n->index_size<model->rope.size)
+return oxi_fail(OX_ERR_FORMAT,"llm: rope over %lld elements of an indexer's heads of %lld",
+(long long)model->rope.size,(long long)n->index_size);
+return status;}
 static ox_status oxi_llm_read_pooling(ox_llm*model,const ox_file*file){
 static const ox_llm_pooling kinds[]={OX_LLM_POOLING_MODEL,OX_LLM_POOLING_MEAN,OX_LLM_POOLING_FIRST,OX_LLM_POOLING_LAST};int64_t kind;
 double number=0;
@@ -12047,7 +12208,7 @@ if(!status)status=oxi_llm_read_alternate(model,file);
 if(!status)status=oxi_llm_read_caps(model,file);
 if(!status)status=oxi_llm_read_grams(model,file);
 if(!status)status=oxi_llm_read_blocks(model,file);
-if(!status)status=oxi_llm_refuse_sparse(model,file);
+if(!status)status=oxi_llm_read_sparse(model,file);
 if(!status)
 status=oxi_llm_read_int(model,file,"attention.group_norm_groups",-1,1,0,&n->norm_groups);
 if(!status&&oxi_llm_has_trait(model,OXI_LLM_TRAIT(INPUTS)))
@@ -12116,7 +12277,9 @@ case OXI_LLM_SIZE_VALUES:return l->kv_heads*l->value_size;case OXI_LLM_SIZE_QUER
 return(l->heads+l->kv_heads)*l->key_size+l->kv_heads*l->value_size;
 case OXI_LLM_SIZE_MERGE_GROUPS:return n->merge_groups;case OXI_LLM_SIZE_MERGE_RANK:return n->merge_rank;
 case OXI_LLM_SIZE_MERGE_PART:return n->merge_groups?l->heads*l->value_size/n->merge_groups:0;case OXI_LLM_SIZE_RATIO:return l->ratio;
-case OXI_LLM_SIZE_BLOCK:return l->ratio==4?2*l->key_size:l->key_size;case OXI_LLM_SIZE_MERGED:
+case OXI_LLM_SIZE_BLOCK:return l->overlaps?2*l->key_size:l->key_size;case OXI_LLM_SIZE_INDEX_QUERIES:return n->index_heads*n->index_size;
+case OXI_LLM_SIZE_INDEX_HEADS:return n->index_heads;case OXI_LLM_SIZE_INDEX_SIZE:return n->index_size;
+case OXI_LLM_SIZE_INDEX_BLOCK:return l->overlaps?2*n->index_size:n->index_size;case OXI_LLM_SIZE_MERGED:
 if(n->merge_groups&&l->attends)return n->merge_groups*n->merge_rank;
 return l->heads*(n->latent&&l->attends?n->latent_value:l->value_size);case OXI_LLM_SIZE_BUCKETS:return n->buckets;
 case OXI_LLM_SIZE_PAIRS:return turned?turned/2:-1;case OXI_LLM_SIZE_QUERY_RANK:return n->query_rank;
@@ -12131,12 +12294,13 @@ case OXI_LLM_SIZE_HYPER:return n->hyper;case OXI_LLM_SIZE_HYPER_WIDTH:return n->
 case OXI_LLM_SIZE_HYPER_MIXES:return n->hyper*(n->hyper_rounds>0?n->hyper+2:2);case OXI_LLM_SIZE_HYPER_RANK:return n->hyper_rank;
 case OXI_LLM_SIZE_HIDDEN:return l->hidden;case OXI_LLM_SIZE_HIDDEN_UP:
 return oxi_llm_has_trait(model,OXI_LLM_TRAIT(GATE_IN_UP))?2*l->hidden:l->hidden;
-case OXI_LLM_SIZE_EXPERTS:return n->experts;case OXI_LLM_SIZE_CHUNKS:return n->chunk_share?n->experts/n->chunk_share:0;
-case OXI_LLM_SIZE_VALUE_EXPERTS:return n->value_experts;case OXI_LLM_SIZE_EXPERT_WIDTH:return n->expert_width;
-case OXI_LLM_SIZE_EXPERT_HIDDEN:return l->expert_hidden;case OXI_LLM_SIZE_EXPERT_GATE_UP:return 2*l->expert_hidden;
-case OXI_LLM_SIZE_SHARED_HIDDEN:return n->shared_hidden;case OXI_LLM_SIZE_INPUT:return n->input;
-case OXI_LLM_SIZE_INPUTS:return n->input*c->layers;case OXI_LLM_SIZE_ALTERNATE:return n->alternate;
-case OXI_LLM_SIZE_ALTERNATE_SQUARE:return n->alternate*n->alternate;case OXI_LLM_SIZE_ALTERNATE_WIDTH:return(n->alternate-1)*c->width;
+case OXI_LLM_SIZE_EXPERTS:return n->experts;case OXI_LLM_SIZE_EXPERTS_USED:return n->experts_used;
+case OXI_LLM_SIZE_CHUNKS:return n->chunk_share?n->experts/n->chunk_share:0;case OXI_LLM_SIZE_VALUE_EXPERTS:return n->value_experts;
+case OXI_LLM_SIZE_EXPERT_WIDTH:return n->expert_width;case OXI_LLM_SIZE_EXPERT_HIDDEN:return l->expert_hidden;
+case OXI_LLM_SIZE_EXPERT_GATE_UP:return 2*l->expert_hidden;case OXI_LLM_SIZE_SHARED_HIDDEN:return n->shared_hidden;
+case OXI_LLM_SIZE_INPUT:return n->input;case OXI_LLM_SIZE_INPUTS:return n->input*c->layers;
+case OXI_LLM_SIZE_ALTERNATE:return n->alternate;case OXI_LLM_SIZE_ALTERNATE_SQUARE:return n->alternate*n->alternate;
+case OXI_LLM_SIZE_ALTERNATE_WIDTH:return(n->alternate-1)*c->width;
 #define OXI_X(size)case OXI_LLM_SIZE_##size:
 OXI_LLM_MIXER_SIZE_LIST(OXI_X)
 #undef OXI_X
@@ -12153,9 +12317,16 @@ if(fits)return OX_OK;
 return oxi_fail(OX_ERR_SHAPE,"llm: tensor %s is %s, the metadata asks for %s",name,oxi_tensor_text(t),oxi_shape_text(ndim,shape));}
 static ox_tensor*oxi_llm_keep(ox_llm*model,ox_tensor*t,bool matrix){model->config.parameters+=ox_numel(t);
 model->config.bytes+=(int64_t)ox_nbytes(t);return ox_retain(matrix?t:ox_to(ox_cast(t,OX_F32),oxi_working_device(ox_device_of(t))));}
+static ox_tensor*oxi_llm_keep_table(ox_llm*model,const char*name,ox_tensor*t){const int64_t most=model->numbers.experts-1;
+ox_tensor*table=ox_cast(t,OX_I64),*first=ox_amin(table,OX_ALL_DIMS,false),*last=ox_amax(table,OX_ALL_DIMS,false);
+if(!first||!last)return NULL;
+if(ox_item_int(first)<0||ox_item_int(last)>most){(void)oxi_fail(OX_ERR_INDEX,"llm: tensor %s has experts other than 0 to %lld",name,
+(long long)most);
+return NULL;}
+model->config.bytes+=(int64_t)ox_nbytes(t);return ox_retain(ox_to(table,oxi_working_device(ox_device_of(t))));}
 static ox_status oxi_llm_load_tensor(ox_llm*model,const oxi_llm_layer*l,ox_file*file,const char*name,
 const oxi_llm_part_row*row,ox_tensor**out){if(!ox_file_has(file,name))return OX_OK;
-ox_scope scope=ox_scope_begin();ox_tensor*t=ox_file_tensor(file,name);
+ox_scope scope=ox_scope_begin();ox_tensor*t=ox_file_tensor(file,name);const bool table=row==&oxi_llm_layer_parts[OXI_LLM_ROUTER_TABLE];
 const int ndim=1 +(row->rows!=OXI_LLM_SIZE_NONE)+(row->experts!=OXI_LLM_SIZE_NONE);
 const int64_t parts=row->experts?oxi_llm_size_of(model,l,row->experts):0;if(t&&parts>1&&t->ndim==2&&t->shape[0]%parts==0)
 t=ox_unflatten(t,0,OX_SHAPE(parts,t->shape[0]/parts));
@@ -12166,9 +12337,10 @@ if(!status&&ndim==1&&oxi_is_block(t->dtype))t=ox_cast(t,OX_F32);
 if(!status&&ndim==1&&row->columns!=OXI_LLM_SIZE_ANY)t=ox_flatten(t,0,-1);
 if(!status&&!t)status=oxi_llm_error();
 if(!status){const ox_dtype_class cls=oxi_info(t->dtype)->cls;
-if(cls!=OX_CLASS_FLOAT&&cls!=OX_CLASS_BLOCK)
-status=oxi_fail(OX_ERR_DTYPE,"llm: tensor %s has dtype %s: weights are floats or of block types",name,ox_dtype_name(t->dtype));}
-if(!status){*out=oxi_llm_keep(model,t,row->rows!=OXI_LLM_SIZE_NONE);
+if(table?cls!=OX_CLASS_INT:cls!=OX_CLASS_FLOAT&&cls!=OX_CLASS_BLOCK)
+status=oxi_fail(OX_ERR_DTYPE,"llm: tensor %s has dtype %s: %s",name,ox_dtype_name(t->dtype),
+table?"a table is of integers":"weights are floats or of block types");}
+if(!status){*out=table?oxi_llm_keep_table(model,name,t):oxi_llm_keep(model,t,row->rows!=OXI_LLM_SIZE_NONE);
 if(!*out)status=oxi_llm_error();}
 ox_scope_end(&scope);return status;}
 static ox_status oxi_llm_load_scale(const ox_llm*model,ox_file*file,const char*name,bool experts,oxi_llm_part*out){
@@ -12447,13 +12619,23 @@ if(model->layers[layer].part[role].weight)return OX_OK;
 return oxi_fail(OX_ERR_NOT_FOUND,"llm: tensor %sblk.%lld.%s.weight is missing",oxi_llm_prefix_of(model),
 (long long)layer,oxi_llm_layer_parts[role].name);}
 static ox_status oxi_llm_check_one_key(const ox_llm*model,const oxi_llm_layer*l,int64_t i){
-ox_status status=oxi_llm_need(model,i,OXI_LLM_KEY);if(!status)status=oxi_llm_need(model,i,OXI_LLM_KEY_NORM);
+const bool chooses=model->numbers.indexed&&l->overlaps;ox_status status=oxi_llm_need(model,i,OXI_LLM_KEY);
+if(!status)status=oxi_llm_need(model,i,OXI_LLM_KEY_NORM);
 for(int role=OXI_LLM_BLOCK_VALUE;role<=OXI_LLM_BLOCK_NORM&&l->ratio>0&&!status;role++)
 status=oxi_llm_need(model,i,(oxi_llm_layer_role)role);
+for(int role=OXI_LLM_INDEX_BLOCK_VALUE;role<=OXI_LLM_INDEX_BLOCK_NORM&&chooses&&!status;role++)
+status=oxi_llm_need(model,i,(oxi_llm_layer_role)role);
+if(!status&&chooses)status=oxi_llm_need(model,i,OXI_LLM_INDEX_QUERY);
+if(!status&&chooses)status=oxi_llm_need(model,i,OXI_LLM_INDEX_WEIGHTS);
 if(!status&&model->numbers.merge_groups>0)status=oxi_llm_need(model,i,OXI_LLM_MERGE_DOWN);
 if(!status&&(l->kv_heads!=1||l->key_size!=l->value_size))
 return oxi_fail(OX_ERR_FORMAT,"llm: %lld keys of %lld numbers, values of %lld, of which one is both",
 (long long)l->kv_heads,(long long)l->key_size,(long long)l->value_size);
+return status;}
+static ox_status oxi_llm_check_indexer(const ox_llm*model,const oxi_llm_layer*l,int64_t i){
+if(!model->numbers.indexed||(i>0&&!l->part[OXI_LLM_INDEX_QUERY].weight))return OX_OK;
+ox_status status=oxi_llm_need(model,i,OXI_LLM_QUERY_DOWN);for(int role=OXI_LLM_INDEX_QUERY;role<=OXI_LLM_INDEX_KEY_NORM&&!status;role++)
+status=oxi_llm_need(model,i,(oxi_llm_layer_role)role);
 return status;}
 static ox_status oxi_llm_check_query_experts(const ox_llm*model,int64_t i){
 static const oxi_llm_layer_role roles[]={OXI_LLM_QUERY_EXPERTS,OXI_LLM_MERGE_EXPERTS,OXI_LLM_KEY,OXI_LLM_VALUE};
@@ -12487,7 +12669,8 @@ if(!status)status=oxi_llm_need(model,i,OXI_LLM_LATENT_NORM);
 if(!status&&!l->part[OXI_LLM_LATENT_UP].weight)
 status=oxi_llm_need(model,i,OXI_LLM_LATENT_KEY);
 if(!status&&!l->part[OXI_LLM_LATENT_UP].weight)
-status=oxi_llm_need(model,i,OXI_LLM_LATENT_VALUE);}else if(!l->part[OXI_LLM_QUERY_KEY_VALUE].weight){
+status=oxi_llm_need(model,i,OXI_LLM_LATENT_VALUE);
+if(!status)status=oxi_llm_check_indexer(model,l,i);}else if(!l->part[OXI_LLM_QUERY_KEY_VALUE].weight){
 status=oxi_llm_need(model,i,OXI_LLM_QUERY);const bool own=l==&model->layers[l->keys_of];
 if(!status&&own)status=oxi_llm_need(model,i,OXI_LLM_KEY);
 if(!status&&own&&!l->part[OXI_LLM_VALUE_ROUTER].weight&&!oxi_llm_has_trait(model,OXI_LLM_TRAIT(VALUE_NORMED)))
@@ -12501,8 +12684,10 @@ status=oxi_llm_need(model,i,(oxi_llm_layer_role)role);
 return status?status:oxi_llm_need(model,i,OXI_LLM_MERGE);}
 static ox_status oxi_llm_check_feed_forward(const ox_llm*model,const oxi_llm_layer*l,int64_t i){if(!l->part[OXI_LLM_ROUTER].weight){
 const ox_status status=oxi_llm_need(model,i,OXI_LLM_UP);return status?status:oxi_llm_need(model,i,OXI_LLM_DOWN);}
-ox_status status=oxi_llm_need(model,i,OXI_LLM_EXPERTS_DOWN);if(!status&&l->part[OXI_LLM_EXPERTS_PRE_NORM].weight){
-status=oxi_llm_need(model,i,OXI_LLM_UP);if(!status)status=oxi_llm_need(model,i,OXI_LLM_DOWN);
+ox_status status=oxi_llm_need(model,i,OXI_LLM_EXPERTS_DOWN);
+if(!status&&i<model->numbers.table_layers)status=oxi_llm_need(model,i,OXI_LLM_ROUTER_TABLE);
+if(!status&&l->part[OXI_LLM_EXPERTS_PRE_NORM].weight){status=oxi_llm_need(model,i,OXI_LLM_UP);
+if(!status)status=oxi_llm_need(model,i,OXI_LLM_DOWN);
 if(!status)status=oxi_llm_need(model,i,OXI_LLM_ROUTER_SCALE);}
 if(!status&&!l->part[OXI_LLM_EXPERTS_GATE_UP].weight)
 status=oxi_llm_need(model,i,OXI_LLM_EXPERTS_UP);
@@ -12587,6 +12772,9 @@ oxi_llm_split_latent(model,l,&made[0],&made[1]);for(int i=0;i<2;i++){made[i]=ox_
 if(cpu)made[i]=oxi_llm_place_beside(model,&model->by_head[i],made[i]);
 ox_release(p[roles[i]].weight);p[roles[i]].weight=ox_retain(made[i]);done=done&&made[i];}
 oxi_llm_free_part(&p[OXI_LLM_LATENT_UP]);}
+for(int i=0;i<2&&l->attends&&model->device!=ox_cpu();i++){ox_tensor*given=p[roles[i]].weight;
+if(!given||!oxi_is_block(given->dtype)||ox_device_of(given)!=model->device)continue;
+ox_tensor*halves=ox_cast(given,OX_F16);ox_release(p[roles[i]].weight);p[roles[i]].weight=ox_retain(halves);done=done&&halves;}
 ox_scope_end(&scope);return done?OX_OK:oxi_llm_error();}
 static ox_status oxi_llm_check_norms(const ox_llm*model,const oxi_llm_layer*l,int64_t i){static const oxi_llm_layer_role wanted[][4]={
 {OXI_LLM_ATTENTION_NORM,OXI_LLM_HIDDEN_NORM,OXI_LLM_LAYER_ROLES,OXI_LLM_LAYER_ROLES},
@@ -12678,6 +12866,7 @@ static ox_status oxi_llm_load_layer(ox_llm*model,ox_file*file,int64_t i){oxi_llm
 const int64_t index=oxi_llm_block_of(model,i);const char*prefix=oxi_llm_prefix_of(model);ox_status status=OX_OK;
 for(int role=0;!status&&role<OXI_LLM_LAYER_ROLES;role++){char stem[80];
 const char*name=oxi_llm_part_name(model,file,index,role);if(!name[0])continue;
+const bool indexer=role>=OXI_LLM_INDEX_QUERY&&role<=OXI_LLM_INDEX_BLOCK_NORM;if(indexer&&!model->numbers.indexed)continue;
 if(role==OXI_LLM_ROUTER_SCALE&&!oxi_llm_has_trait(model,OXI_LLM_TRAIT(ROUTER_SCALED)))continue;
 (void)snprintf(stem,sizeof stem,"%sblk.%lld.%s",prefix,(long long)index,name);
 status=oxi_llm_load_part(model,l,file,stem,&oxi_llm_layer_parts[role],&l->part[role]);}
@@ -12850,8 +13039,8 @@ OXI_LLM_FAMILY("dbrx",PRE,LAYER,HALVES,silu,SOFTMAX,1,BEFORE,T(ROUTED_NORM))
 OXI_LLM_FAMILY("deci",PRE,RMS,PAIRS,silu,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("deepseek",PRE,RMS,PAIRS,silu,SOFTMAX,1,BEFORE,0)
 OXI_LLM_FAMILY("deepseek2",PRE,RMS,PAIRS,silu,SOFTMAX,1,BEFORE,0)
-OXI_LLM_FAMILY("deepseek32",PRE,RMS,PAIRS,silu,SOFTMAX,1,BEFORE,0)
-OXI_LLM_FAMILY("deepseek4",PRE,RMS,PAIRS,silu,ROOT,1,BEFORE,T(KEY_IS_VALUE)|T(SHARED_CLAMP)|T(WINDOW_UNSCALED))
+OXI_LLM_FAMILY("deepseek32",PRE,RMS,PAIRS,silu,SOFTMAX,1,BEFORE,T(INDEXED))
+OXI_LLM_FAMILY("deepseek4",PRE,RMS,PAIRS,silu,ROOT,1,BEFORE,T(KEY_IS_VALUE)|T(SHARED_CLAMP)|T(WINDOW_UNSCALED)|T(INDEXED))
 OXI_LLM_FAMILY("dots1",PRE,RMS,HALVES,silu,SIGMOID,1,BEFORE,0)
 OXI_LLM_FAMILY("dots3note",PRE,RMS,PAIRS,silu,SIGMOID,1,BEFORE,0)
 OXI_LLM_FAMILY("dream",PRE,RMS,HALVES,silu,SOFTMAX,1,ALL,T(NO_OUTPUT_BIAS))
@@ -12871,7 +13060,7 @@ T(LOGIT_CAP)|T(SCORES_BARE)|T(WINDOW_UNSCALED)|T(VALUE_NORMED)|T(INPUTS))
 OXI_LLM_FAMILY("gemma4",SANDWICH,RMS,HALVES,gelu_tanh,SOFTMAX,6,BEFORE,T(EMBEDDING_ROOT)|
 T(LOGIT_CAP)|T(SCORES_BARE)|T(WINDOW_UNSCALED)|T(VALUE_NORMED)|T(INPUTS)|T(ROUTED_NORM)|T(ROUTER_SCALED))
 OXI_LLM_FAMILY("flex-olmo",POST,RMS,HALVES,silu,SOFTMAX,1,BEFORE,0)
-OXI_LLM_FAMILY("glm-dsa",PRE,RMS,PAIRS,silu,SIGMOID,1,BEFORE,0)
+OXI_LLM_FAMILY("glm-dsa",PRE,RMS,PAIRS,silu,SIGMOID,1,BEFORE,T(INDEXED))
 OXI_LLM_FAMILY("glm4",SANDWICH,RMS,PAIRS,silu,SOFTMAX,1,BEFORE,T(GATE_IN_UP)|T(SECTION_HALVES))
 OXI_LLM_FAMILY("glm4moe",PRE,RMS,HALVES,silu,SIGMOID,1,BEFORE,0)
 OXI_LLM_FAMILY("gpt-oss",PRE,RMS,HALVES,clamped,LATE,2,BEFORE,T(TURNED_SCALE))
@@ -13079,8 +13268,8 @@ return model?model->chat_template:NULL;}
 #ifndef OX_LLM_CONTEXT_H
 #define OX_LLM_CONTEXT_H
 typedef struct oxi_llm_batch{const ox_llm_context*context;
-int64_t start,count;ox_tensor*positions;ox_tensor*types;ox_tensor*bias;ox_tensor*buckets;ox_tensor*near;ox_tensor*embedded;
-ox_tensor*values;ox_tensor*inputs;ox_tensor*grams;ox_tensor*kept;ox_tensor*temperatures;}oxi_llm_batch;
+int64_t start,count;ox_tensor*ids;ox_tensor*positions;ox_tensor*types;ox_tensor*bias;ox_tensor*buckets;ox_tensor*near;ox_tensor*embedded;
+ox_tensor*values;ox_tensor*inputs;ox_tensor*grams;ox_tensor*chosen;ox_tensor*kept;ox_tensor*temperatures;}oxi_llm_batch;
 #endif
 /* >>llm/context/product.c */
 typedef struct oxi_llm_wanted{const oxi_llm_part*part;ox_tensor*x,*experts,*base;ox_activation activation;ox_tensor*out;}oxi_llm_wanted;
@@ -13151,7 +13340,7 @@ if(weights->dtype!=OX_F32)weights=ox_cast(weights,OX_F32);
 ox_tensor*in[2]={x,ox_transpose(weights,1,2)};return oxi_any_null("llm",in,2)?NULL:oxi_apply_list(OXI_OP_matmul,NULL,in,2,out);}
 static ox_tensor*oxi_llm_product_by_head(const ox_llm*model,ox_tensor*x,ox_tensor*weights){
 return oxi_llm_product_by_head_to(model,x,weights,NULL);}
-/* >>llm/context/bias.c */
+/* >>llm/context/attention/bias.c */
 static ox_tensor*oxi_llm_apart(const oxi_llm_batch*batch){ox_tensor*keys=oxi_arange(0,(double)batch->count,1,OX_I64,ox_cpu());
 return ox_abs(ox_sub(keys,ox_unsqueeze(keys,1)));}
 static ox_tensor*oxi_llm_nearness(const oxi_llm_batch*batch){const ox_llm*model=batch->context->model;int64_t window=0;
@@ -13261,8 +13450,9 @@ if(!(list[i]=ox_scatter(list[i-1],1,ox_narrow(chosen,1,i-1,1),none)))return NULL
 ox_tensor*is_far=ox_gt(ox_div_(far,most),ox_number(2*n->jitter));
 ox_tensor*left=ox_unflatten(ox_cat(list,(int)used,1),1,OX_SHAPE(used,n->experts));
 ox_tensor*near=ox_where(is_far,ox_number(-INFINITY),left);return ox_squeeze(ox_gather(ox_softmax(near,-1),2,ox_unsqueeze(chosen,2)),2);}
-static ox_tensor*oxi_llm_route(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*x,ox_tensor**scores,ox_tensor**best){
-const oxi_llm_numbers*n=&model->numbers;*scores=oxi_llm_router_scores(n,oxi_llm_product(&l->part[OXI_LLM_ROUTER],x));
+static ox_tensor*oxi_llm_route(const oxi_llm_batch*batch,const oxi_llm_layer*l,ox_tensor*x,ox_tensor**scores,ox_tensor**best){
+const oxi_llm_numbers*n=&batch->context->model->numbers;ox_tensor*table=l->part[OXI_LLM_ROUTER_TABLE].weight;
+*scores=oxi_llm_router_scores(n,oxi_llm_product(&l->part[OXI_LLM_ROUTER],x));if(table)return ox_index_select(table,0,batch->ids);
 const oxi_llm_part*own=&l->part[OXI_LLM_ROUTER_CHOICE];
 ox_tensor*bias=own->bias?own->bias:own->weight,*choice=bias?ox_add(*scores,bias):*scores;
 if(n->expert_groups>1)choice=oxi_llm_choose_groups(n,choice);
@@ -13296,10 +13486,10 @@ oxi_llm_mlp more=oxi_llm_mlp_of(&p[OXI_LLM_CHUNKS_GATE],&p[OXI_LLM_CHUNKS_UP],&p
 oxi_llm_wanted last;if(!more.experts||!oxi_llm_begin_mlps(model,&more,1,&last))return NULL;
 ox_tensor*sum=oxi_llm_sum_experts(oxi_llm_product_of(last),oxi_llm_weigh(n,scores,chosen));return ox_add_scaled_(out,sum,n->chunk_scale);
 }
-static ox_tensor*oxi_llm_mixture(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*x,ox_tensor*router_x,oxi_llm_wanted*beside){
-const oxi_llm_part*p=l->part;const bool first=oxi_llm_has_trait(model,OXI_LLM_TRAIT(ROUTED_FIRST)),
-joined=p[OXI_LLM_EXPERTS_GATE_UP].weight!=NULL;
-const oxi_llm_numbers*n=&model->numbers;ox_tensor*scores=NULL,*best=NULL,*chosen=oxi_llm_route(model,l,router_x,&scores,&best),
+static ox_tensor*oxi_llm_mixture(const oxi_llm_batch*batch,const oxi_llm_layer*l,ox_tensor*x,ox_tensor*router_x,oxi_llm_wanted*beside){
+const ox_llm*model=batch->context->model;const oxi_llm_part*p=l->part;
+const bool first=oxi_llm_has_trait(model,OXI_LLM_TRAIT(ROUTED_FIRST)),joined=p[OXI_LLM_EXPERTS_GATE_UP].weight!=NULL;
+const oxi_llm_numbers*n=&model->numbers;ox_tensor*scores=NULL,*best=NULL,*chosen=oxi_llm_route(batch,l,router_x,&scores,&best),
 *weights=n->jitter>0?oxi_llm_weigh_sparse(n,scores,chosen):best?oxi_llm_weigh_chosen(n,best):oxi_llm_weigh(n,scores,chosen),
 *experts=model->device==ox_cpu()?chosen:ox_cast(chosen,OX_I32);
 if(!experts||!weights)return NULL;
@@ -13331,7 +13521,7 @@ ox_tensor*scores=oxi_llm_router_scores(n,oxi_llm_product(&bare,x));ox_tensor*cho
 ox_tensor*chosen=ox_topk(choice,n->value_experts_used,1,true).indices;ox_tensor*experts=ox_cast(chosen,OX_I32);if(!experts)return NULL;
 ox_tensor*out=oxi_llm_product_of(oxi_llm_want_experts(&l->part[OXI_LLM_VALUE_EXPERTS],x,experts));
 return oxi_llm_sum_experts(ox_silu_(out),oxi_llm_weigh(n,scores,chosen));}
-/* >>llm/context/heads.c */
+/* >>llm/context/attention/heads.c */
 static ox_tensor*oxi_llm_split(ox_tensor*x,int64_t heads,int64_t size){return x?ox_view(x,OX_SHAPE(x->shape[0],heads,size)):NULL;}
 static ox_tensor*oxi_llm_join_heads(ox_tensor*x){if(!x)return NULL;
 return ox_reshape(ox_transpose(x,0,1),OX_SHAPE(x->shape[1],x->shape[0]*x->shape[2]));}
@@ -13344,12 +13534,13 @@ const int64_t end=batch->start+batch->count,reach=batch->context->reach;
 const double over=(double)(end>reach?end:reach)/(double)rope->original-1;
 if(!(rope->growth>0&&over>0)||rope->size<4)return rope->base;
 return rope->base*pow(1 +rope->growth*over,(double)rope->size/(double)(rope->size-2));}
-static ox_tensor*oxi_llm_turn(const oxi_llm_batch*batch,const oxi_llm_rope*rope,ox_tensor*heads){
+static ox_tensor*oxi_llm_turn_as(const oxi_llm_batch*batch,const oxi_llm_rope*rope,ox_tensor*heads,bool pairs){
 const ox_llm_context*context=batch->context;ox_rope_desc desc;if(!rope)return heads;
 memset(&desc,0,sizeof desc);desc.base=oxi_llm_rope_base(batch,rope);desc.scale=rope->scale;
 const bool far=rope->long_factors&&context->stretched;desc.magnitude=far?rope->long_magnitude:rope->magnitude;desc.dims=(int)rope->size;
-desc.interleaved=context->model->numbers.rope==OXI_LLM_ROPE_PAIRS;desc.factors=far?rope->long_factors:rope->factors;
-return ox_rope(heads,batch->positions,&desc);}
+desc.interleaved=pairs;desc.factors=far?rope->long_factors:rope->factors;return ox_rope(heads,batch->positions,&desc);}
+static ox_tensor*oxi_llm_turn(const oxi_llm_batch*batch,const oxi_llm_rope*rope,ox_tensor*heads){
+return oxi_llm_turn_as(batch,rope,heads,batch->context->model->numbers.rope==OXI_LLM_ROPE_PAIRS);}
 static bool oxi_llm_has_late_norms(const ox_llm*model,const oxi_llm_layer*l,const oxi_llm_part*norm){
 if(norm->weight)return oxi_llm_has_trait(model,OXI_LLM_TRAIT(LATE_NORMS));
 return model->numbers.late_bare&&l->rope;}
@@ -13386,12 +13577,49 @@ desc.scale=n->attention_scale;if(n->scale_falls)
 desc.scale=(desc.scale>0?desc.scale:1/sqrt((double)l->key_size))/(double)(l-model->layers+1);
 desc.softcap=n->score_cap;if(!oxi_llm_find_bias(batch,l,&desc.mask))return NULL;
 if(l->part[OXI_LLM_KEY_SCORE].weight&&!(desc.mask=oxi_llm_key_scores(l,v)))return NULL;
+if(batch->chosen)desc.mask=batch->chosen;
 desc.sinks=l->part[OXI_LLM_SINKS].weight;if(batch->temperatures&&warmer)q=ox_mul(q,batch->temperatures);
 return ox_scaled_dot_product_attention(q,k,v,&desc);}
-static ox_tensor*oxi_llm_finish_queries(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*x){const oxi_llm_part*p=l->part;
-if(p[OXI_LLM_QUERY].weight)return x;
-x=oxi_llm_normalize_with(model,&p[OXI_LLM_QUERY_DOWN_NORM],x,model->numbers.latent_epsilon);
-return oxi_llm_product(&p[OXI_LLM_QUERY_UP],x);}
+static ox_tensor*oxi_llm_finish_queries(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*x,ox_tensor**few){
+const oxi_llm_part*p=l->part;*few=NULL;if(p[OXI_LLM_QUERY].weight)return x;
+*few=oxi_llm_normalize_with(model,&p[OXI_LLM_QUERY_DOWN_NORM],x,model->numbers.latent_epsilon);
+return oxi_llm_product(&p[OXI_LLM_QUERY_UP],*few);}
+/* >>llm/context/attention/sparse.c */
+enum{OXI_LLM_INDEX_NUMBERS=1<<22};static ox_tensor*oxi_llm_index_scores(ox_tensor*q,ox_tensor*keys,ox_tensor*weights){
+if(!q||!keys||!weights)return NULL;
+const int64_t heads=q->shape[0],rows=q->shape[1],count=keys->shape[0],fit=OXI_LLM_INDEX_NUMBERS/(heads*count),each=fit>1?fit:1;
+const int64_t shape[2]={rows,count};ox_tensor*out=oxi_tensor_new(ox_device_of(q),OX_F32,2,shape);
+for(int64_t first=0;out&&first<rows;first+=each){const int64_t some=rows-first<each?rows-first:each;
+ox_scope scope=ox_scope_begin();ox_tensor*found=ox_relu_(ox_linear(ox_narrow(q,1,first,some),keys,NULL));
+found=ox_mul_(found,ox_unsqueeze(ox_t(ox_narrow(weights,0,first,some)),2));
+if(!ox_copy_(ox_narrow(out,0,first,some),ox_sum(found,OX_DIMS(0),false)))out=NULL;
+ox_scope_end(&scope);}
+return out;}
+static ox_tensor*oxi_llm_best_keys(ox_tensor*scores,ox_tensor*seen,int64_t best){if(!scores||!seen)return NULL;
+if(scores->shape[1]<=best)return seen;
+ox_tensor*at=ox_topk(ox_where(seen,scores,ox_number(-INFINITY)),best,1,true).indices;
+ox_tensor*none=at?ox_full_like(scores,0):NULL,*ones=ox_full_like(scores,1);none=ox_scatter(none,1,at,ox_narrow(ones,1,0,best));
+return ox_logical_and(ox_gt(none,ox_number(0)),seen);}
+static bool oxi_llm_is_sparse(const ox_llm*model,const oxi_llm_layer*l,int64_t count){
+return l->part[OXI_LLM_INDEX_QUERY].weight&&count>model->numbers.best;}
+static ox_tensor*oxi_llm_index_queries(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*row,ox_tensor*x,ox_tensor**weights){
+const oxi_llm_part*p=l->part;oxi_llm_wanted list[2];list[0]=oxi_llm_want(&p[OXI_LLM_INDEX_QUERY],row);
+list[1]=oxi_llm_want(&p[OXI_LLM_INDEX_WEIGHTS],x);if(!oxi_llm_products(list,2))return NULL;
+*weights=list[1].out;return oxi_llm_split(list[0].out,model->numbers.index_heads,model->numbers.index_size);}
+static ox_tensor*oxi_llm_turn_index(const oxi_llm_batch*batch,const oxi_llm_layer*l,ox_tensor*heads){
+return oxi_llm_turn_as(batch,l->rope,heads,false);}
+static bool oxi_llm_choose_keys(const oxi_llm_batch*batch,int64_t index,ox_tensor*row,ox_tensor*x){
+const ox_llm_context*context=batch->context;const ox_llm*model=context->model;const oxi_llm_layer*l=&model->layers[index];
+const oxi_llm_part*p=l->part;const int64_t end=batch->start+batch->count;ox_tensor*weights=NULL;
+if(!p[OXI_LLM_INDEX_QUERY].weight)return true;
+const oxi_llm_part*norm=&p[OXI_LLM_INDEX_KEY_NORM];ox_tensor*keys=oxi_llm_product(&p[OXI_LLM_INDEX_KEY],x);
+keys=ox_layer_norm(keys,1,norm->weight,norm->bias,1e-6);keys=oxi_llm_turn_index(batch,l,ox_unsqueeze(keys,0));
+keys=oxi_llm_remember(batch,l,context->values[index],keys);if(!keys||!batch->chosen)return keys!=NULL;
+ox_tensor*q=ox_transpose(oxi_llm_index_queries(model,l,row,x,&weights),0,1);q=oxi_llm_turn_index(batch,l,q);
+ox_tensor*places=oxi_arange(0,(double)end,1,OX_I32,model->device);
+ox_tensor*seen=ox_le(ox_unsqueeze(places,0),ox_unsqueeze(batch->positions,1));
+ox_tensor*scores=oxi_llm_index_scores(q,ox_select(keys,0,0),weights);
+return ox_copy_(batch->chosen,oxi_llm_best_keys(scores,seen,model->numbers.best))!=NULL;}
 /* >>llm/context/recurrent/recurrence.c */
 static bool oxi_llm_has_states(const ox_llm*model){return model->numbers.mixing.kind||model->numbers.blocks||model->grams.rows>0;}
 static bool oxi_llm_states_go_ahead(const ox_llm*model){const oxi_llm_mixing*m=&model->numbers.mixing;
@@ -13491,14 +13719,18 @@ static ox_tensor*oxi_llm_convolve(const oxi_llm_batch*batch,int64_t index,bool s
 const ox_llm_context*context=batch->context;const oxi_llm_part*part=&context->model->layers[index].part[OXI_LLM_MIXER_CONV];
 return oxi_llm_convolve_over(context->model,part->weight,part->bias,silu,1,
 context->states[index].window,&context->written[index].window,x);}
-typedef struct oxi_llm_linear{ox_tensor*q,*k,*v;ox_tensor*decay;ox_tensor*rate;ox_tensor*erase,*write;ox_tensor*own;}oxi_llm_linear;
-enum{OXI_LLM_CHUNK=64,OXI_LLM_CHUNK_WIDE=16,OXI_LLM_CHUNK_LEAST=3};
-static ox_tensor*oxi_llm_linear_steps(const oxi_llm_linear*in,ox_tensor**memory){ox_tensor*v=in->v,*erase=in->erase,*write=in->write;
-if(!in->q||!*memory)return NULL;
-if(in->rate){v=ox_mul(v,in->rate);
-erase=ox_neg_(ox_mul(in->k,ox_exp(in->decay)));write=ox_mul(in->k,in->rate);if(!erase||!write)return NULL;}
-ox_tensor*both=ox_linear_attention(in->q,in->k,v,in->decay,*memory,erase,write);
-*memory=ox_narrow(both,1,in->q->shape[1],in->q->shape[2]);return ox_narrow(both,1,0,in->q->shape[1]);}
+typedef struct oxi_llm_linear{ox_tensor*q,*k,*v;ox_tensor*decay;ox_tensor*rate;double scale[2];
+ox_tensor*erase,*write;ox_tensor*own;}oxi_llm_linear;enum{OXI_LLM_CHUNK=64,OXI_LLM_CHUNK_WIDE=16,OXI_LLM_CHUNK_LEAST=3};
+static ox_tensor*oxi_llm_linear_steps(const oxi_llm_linear*in,ox_tensor**memory){
+ox_tensor*q=in->q,*v=in->v,*erase=in->erase,*write=in->write;if(!q||!*memory)return NULL;
+if(in->rate){ox_tensor*of[5]={in->k,in->decay,in->rate,q,v},*made[4]={NULL,NULL,NULL,NULL};
+const double scale[2]={in->scale[1],in->scale[0]};
+const bool all=in->k&&v&&in->k->shape[2]==v->shape[2];if(!oxi_llm_chain(all?"a n0 * =p b exp neg * ; p c * ; d n1 * ; e c n0 * * ;"
+:"a n0 * =p b exp neg * ; p c * ; d n1 * ;",of,all?5:4,scale,2,made))
+return NULL;
+erase=made[0];write=made[1];q=made[2];v=all?made[3]:ox_mul_number_(ox_mul(v,in->rate),scale[0]);}
+ox_tensor*both=ox_linear_attention(q,in->k,v,in->decay,*memory,erase,write);*memory=ox_narrow(both,1,in->q->shape[1],in->q->shape[2]);
+return ox_narrow(both,1,0,in->q->shape[1]);}
 static ox_tensor*oxi_llm_decays(ox_tensor*decay){ox_tensor*rows=ox_unsqueeze(ox_transpose(decay,1,2),3);if(!rows)return NULL;
 const int64_t count=rows->shape[2];rows=ox_expand(rows,OX_SHAPE(rows->shape[0],rows->shape[1],count,count));
 return ox_tril_(ox_exp_(ox_cumsum_(ox_tril(rows,-1),2)),0);}
@@ -13525,8 +13757,12 @@ ox_tensor*row=ox_narrow(ox_narrow(of_z,1,t-1,1),2,0,t);
 const bool done=ox_add_(ox_narrow(z,1,t,1),ox_matmul(row,ox_narrow(z,1,0,t)))!=NULL;
 ox_scope_end(&scope);if(!done)return NULL;}
 return z;}
-static ox_tensor*oxi_llm_linear_chunk(const oxi_llm_linear*in,ox_tensor**memory){const int64_t last=in->k->shape[1]-1;
-ox_tensor*left=oxi_llm_decays(in->decay),*from=ox_exp_(ox_cumsum(in->decay,1)),*u=in->v;if(!left||!from)return NULL;
+static ox_tensor*oxi_llm_linear_chunk(const oxi_llm_linear*given,ox_tensor**memory){oxi_llm_linear scaled=*given;
+const oxi_llm_linear*in=&scaled;if(given->rate)scaled.q=ox_mul_number(given->q,given->scale[0]);
+if(given->rate)scaled.k=ox_mul_number(given->k,given->scale[1]);
+if(!in->q||!in->k)return NULL;
+const int64_t last=in->k->shape[1]-1;ox_tensor*left=oxi_llm_decays(in->decay),*from=ox_exp_(ox_cumsum(in->decay,1)),*u=in->v;
+if(!left||!from)return NULL;
 if(in->rate)u=oxi_llm_delta(in,left,from,*memory);
 ox_tensor*z=in->erase?oxi_llm_erased(in,left,from,*memory):NULL;ox_tensor*out=ox_matmul(oxi_llm_decayed_scores(in->q,in->k,left),u);
 if(in->erase)out=ox_add_(out,ox_matmul(oxi_llm_decayed_scores(in->q,in->write,left),z));
@@ -13559,56 +13795,74 @@ ox_tensor*both=oxi_any_null("llm",all,5)?NULL:oxi_apply_list(OXI_OP_linear_atten
 if(!both||!oxi_llm_keep_late(written,alone?of:written,both,memory,own))return NULL;
 ox_tensor*out=ox_narrow(both,1,0,1);return in->own?ox_add(out,in->own)
 :ox_addcmul(out,ox_sum(ox_mul(in->q,in->k),OX_DIMS(2),true),in->v,1);}
+static bool oxi_llm_one_by_one(const ox_llm*model,int64_t count){return count<(model->device==ox_cpu()?OXI_LLM_CHUNK_LEAST:2);}
 static ox_tensor*oxi_llm_run_linear(const oxi_llm_batch*batch,int64_t index,const oxi_llm_linear*in){
 const ox_llm*model=batch->context->model;const oxi_llm_mixing*m=&model->numbers.mixing;if(!in->q||!in->k||!in->v||!in->decay)return NULL;
 if(in->q->shape[1]==1&&!in->rate&&!in->erase&&model->device==ox_cpu())
 return oxi_llm_linear_late(batch,index,in);
 ox_tensor*memory=oxi_llm_memory(batch,index);if(!memory)return NULL;
 const int64_t most=in->decay->shape[2]==1?OXI_LLM_CHUNK:OXI_LLM_CHUNK_WIDE;
-const int64_t all=in->q->shape[1],shape[3]={m->heads,all,m->value};ox_tensor*out=oxi_tensor_new(model->device,OX_F32,3,shape);
-for(int64_t start=0;out&&start<all;start+=most){const int64_t count=all-start<most?all-start:most;
-ox_scope scope=ox_scope_begin();oxi_llm_linear part;part.q=ox_narrow(in->q,1,start,count);part.k=ox_narrow(in->k,1,start,count);
-part.v=ox_narrow(in->v,1,start,count);part.decay=ox_narrow(in->decay,1,start,count);
-part.rate=in->rate?ox_narrow(in->rate,1,start,count):NULL;part.erase=in->erase?ox_narrow(in->erase,1,start,count):NULL;
-part.write=in->erase?ox_narrow(in->write,1,start,count):NULL;const bool few=count<(model->device==ox_cpu()?OXI_LLM_CHUNK_LEAST:2);
-ox_tensor*rows=few?oxi_llm_linear_steps(&part,&memory):oxi_llm_linear_chunk(&part,&memory);
+const int64_t all=in->q->shape[1],shape[3]={m->heads,all,m->value};if(oxi_llm_one_by_one(model,all)){
+ox_tensor*rows=oxi_llm_linear_steps(in,&memory);return rows&&oxi_llm_write_memory(batch,index,memory)?rows:NULL;}
+ox_tensor*out=oxi_tensor_new(model->device,OX_F32,3,shape);for(int64_t start=0;out&&start<all;start+=most){
+const int64_t count=all-start<most?all-start:most;ox_scope scope=ox_scope_begin();oxi_llm_linear part;
+part.q=ox_narrow(in->q,1,start,count);part.k=ox_narrow(in->k,1,start,count);part.v=ox_narrow(in->v,1,start,count);
+part.decay=ox_narrow(in->decay,1,start,count);part.rate=in->rate?ox_narrow(in->rate,1,start,count):NULL;
+part.erase=in->erase?ox_narrow(in->erase,1,start,count):NULL;part.write=in->erase?ox_narrow(in->write,1,start,count):NULL;
+memcpy(part.scale,in->scale,sizeof part.scale);ox_tensor*rows=oxi_llm_one_by_one(model,count)?oxi_llm_linear_steps(&part,&memory)
+:oxi_llm_linear_chunk(&part,&memory);
 const bool done=rows&&ox_copy_(ox_narrow(out,1,start,count),rows)&&oxi_llm_write_memory(batch,index,memory);
 ox_scope_end(&scope);if(!done)return NULL;
 memory=batch->context->written[index].memory;}
 return out;}
-/* >>llm/context/compressed.c */
+/* >>llm/context/attention/compressed.c */
 static ox_tensor*oxi_llm_turn_end(const oxi_llm_batch*batch,const oxi_llm_rope*rope,ox_tensor*x){if(!x||!rope)return x;
 const int64_t plain=x->shape[x->ndim-1]-rope->size;ox_tensor*list[2];list[0]=ox_narrow(x,-1,0,plain);
 list[1]=oxi_llm_turn(batch,rope,ox_narrow(x,-1,plain,rope->size));if(!list[0]||!list[1])return NULL;
 return plain>0?ox_cat(list,2,x->ndim-1):list[1];}
-static ox_tensor*oxi_llm_block_parts(const oxi_llm_batch*batch,const oxi_llm_layer*l,ox_tensor*x){const oxi_llm_part*p=l->part;
-const int64_t end=batch->start+batch->count;ox_tensor*places=oxi_arange((double)batch->start,(double)end,1,OX_I32,ox_cpu()),*list[2];
+static int oxi_llm_block_kinds(const oxi_llm_layer*l){return l->part[OXI_LLM_INDEX_BLOCK_VALUE].weight?2:1;}
+static const oxi_llm_layer_role oxi_llm_block_roles[2]={OXI_LLM_BLOCK_VALUE,OXI_LLM_INDEX_BLOCK_VALUE};
+static ox_tensor*oxi_llm_block_parts(const oxi_llm_batch*batch,const oxi_llm_layer*l,ox_tensor*x){
+const double end=(double)(batch->start+batch->count);
+const int kinds=oxi_llm_block_kinds(l);ox_tensor*places=oxi_arange((double)batch->start,end,1,OX_I32,ox_cpu()),*list[4];
 places=ox_cast(ox_remainder(places,ox_integer(l->ratio)),OX_I32);places=ox_to(places,batch->context->model->device);
-list[0]=oxi_llm_product(&p[OXI_LLM_BLOCK_VALUE],x);list[1]=oxi_llm_product(&p[OXI_LLM_BLOCK_SCORE],x);
-list[1]=ox_add_(list[1],ox_cast(ox_embedding(places,p[OXI_LLM_BLOCK_PLACE].weight),OX_F32));
-return list[0]&&list[1]?ox_cat(list,2,1):NULL;}
-static ox_tensor*oxi_llm_no_block(const ox_llm*model,int64_t ratio,int64_t columns){const int64_t shape[2]={ratio,2*columns};
+for(int i=0;i<kinds;i++){const oxi_llm_part*p=&l->part[oxi_llm_block_roles[i]];
+list[2*i]=oxi_llm_product(&p[0],x);list[2*i+1]=oxi_llm_product(&p[1],x);
+list[2*i+1]=ox_add_(list[2*i+1],ox_cast(ox_embedding(places,p[2].weight),OX_F32));if(!list[2*i]||!list[2*i+1])return NULL;}
+return ox_cat(list,2*kinds,1);}
+static ox_tensor*oxi_llm_no_block(const ox_llm*model,const oxi_llm_layer*l){int64_t columns[2],shape[2]={l->ratio,0},at=0;
+for(int i=0;i<oxi_llm_block_kinds(l);i++){columns[i]=l->part[oxi_llm_block_roles[i]].weight->shape[0];
+shape[1]+=2*columns[i];}
 ox_tensor*none=oxi_tensor_new(model->device,OX_F32,2,shape);if(!none||!ox_zero_(none))return NULL;
-return ox_fill_(ox_narrow(none,1,columns,columns),-INFINITY)?none:NULL;}
+for(int i=0;i<oxi_llm_block_kinds(l);at+=2*columns[i++])
+if(!ox_fill_(ox_narrow(none,1,at+columns[i],columns[i]),-INFINITY))return NULL;
+return none;}
 static ox_tensor*oxi_llm_sum_blocks(const oxi_llm_layer*l,int64_t count,ox_tensor*parts){
-const int64_t size=l->key_size,columns=parts->shape[1]/2;ox_tensor*all=ox_unflatten(parts,0,OX_SHAPE(count+1,l->ratio));
-ox_tensor*before=ox_narrow(all,0,0,count),*own=ox_narrow(all,0,1,count);ox_tensor*values=ox_narrow(own,2,columns-size,size),
-*scores=ox_narrow(own,2,2*columns-size,size);
-if(columns>size){ox_tensor*list[2]={ox_narrow(before,2,0,size),values};
-if(!list[0]||!list[1]||!(values=ox_cat(list,2,1)))return NULL;
+const int64_t columns=parts->shape[1]/2,size=l->overlaps?columns/2:columns;
+ox_tensor*all=ox_unflatten(parts,0,OX_SHAPE(count+1,l->ratio));ox_tensor*before=ox_narrow(all,0,0,count),*own=ox_narrow(all,0,1,count);
+ox_tensor*values=ox_narrow(own,2,columns-size,size),*scores=ox_narrow(own,2,2*columns-size,size);if(columns>size){
+ox_tensor*list[2]={ox_narrow(before,2,0,size),values};if(!list[0]||!list[1]||!(values=ox_cat(list,2,1)))return NULL;
 list[0]=ox_narrow(before,2,columns,size);list[1]=scores;if(!list[0]||!list[1]||!(scores=ox_cat(list,2,1)))return NULL;}
 return ox_sum(ox_mul_(ox_softmax(scores,1),values),OX_DIMS(1),false);}
+static ox_tensor*oxi_llm_block_rows(const oxi_llm_batch*blocks,const oxi_llm_layer*l,ox_tensor*parts){
+const ox_llm*model=blocks->context->model;const int kinds=oxi_llm_block_kinds(l);ox_tensor*rows[2];int64_t at=0;for(int i=0;i<kinds;i++){
+const oxi_llm_part*p=&l->part[oxi_llm_block_roles[i]];const int64_t columns=2*p[0].weight->shape[0];
+rows[i]=oxi_llm_sum_blocks(l,blocks->count,ox_narrow(parts,1,at,columns));
+rows[i]=oxi_llm_turn_end(blocks,l->rope,oxi_llm_normalize(model,&p[3],rows[i]));if(!rows[i])return NULL;
+at+=columns;}
+return kinds>1?ox_cat(rows,kinds,1):rows[0];}
 static bool oxi_llm_keep_blocks(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){const ox_llm_context*context=batch->context;
 const ox_llm*model=context->model;const oxi_llm_layer*l=&model->layers[index];
 const int64_t ratio=l->ratio,first=batch->start/ratio,end=batch->start+batch->count,count=end/ratio-first;
 ox_tensor*list[2]={context->written[index].window,oxi_llm_block_parts(batch,l,x)};
 if(!list[0])list[0]=context->states[index].window;
-if(!list[0]&&list[1])list[0]=oxi_llm_no_block(model,ratio,list[1]->shape[1]/2);
+if(!list[0])list[0]=oxi_llm_no_block(model,l);
 ox_tensor*all=list[0]&&list[1]?ox_cat(list,2,0):NULL;if(!all)return false;
 if(count>0){oxi_llm_batch blocks=*batch;
-blocks.positions=ox_to(oxi_arange((double)(first*ratio),(double)(end/ratio*ratio),(double)ratio,OX_I32,ox_cpu()),model->device);
-ox_tensor*rows=oxi_llm_sum_blocks(l,count,ox_narrow(all,0,0,(count+1)*ratio));
-rows=oxi_llm_normalize(model,&l->part[OXI_LLM_BLOCK_NORM],rows);rows=blocks.positions?oxi_llm_turn_end(&blocks,l->rope,rows):NULL;
+blocks.count=count;blocks.positions=ox_to(oxi_arange((double)(first*ratio),(double)(end/ratio*ratio),(double)ratio,OX_I32,ox_cpu()),
+model->device);
+if(!blocks.positions)return false;
+ox_tensor*rows=oxi_llm_block_rows(&blocks,l,ox_narrow(all,0,0,(count+1)*ratio));
 if(!rows||!ox_copy_(ox_narrow(context->values[index],1,first,count),ox_unsqueeze(rows,0)))
 return false;}
 const int64_t left=ratio+end%ratio;return oxi_llm_write_state(&context->written[index].window,
@@ -13621,29 +13875,39 @@ for(int64_t s=batch->start;s<end;s++){for(int64_t t=first;t<end;t++)*at++ =t<=s&
 for(int64_t row=0;row<rows;row++)*at++ =row<(s+1)/l->ratio;}
 ox_tensor*mask=ox_to(oxi_copied(seen,OX_SHAPE(batch->count,keys+rows),OX_BOOL),batch->context->model->device);oxi_free(seen,bytes);
 return mask;}
-static ox_tensor*oxi_llm_attend_blocks(const oxi_llm_batch*batch,int64_t index,ox_tensor*q,ox_tensor*x){
+static ox_tensor*oxi_llm_choose_rows(const oxi_llm_batch*batch,int64_t index,ox_tensor*few,ox_tensor*x,ox_tensor*rows,ox_tensor*mask){
+const ox_llm*model=batch->context->model;const oxi_llm_layer*l=&model->layers[index];
+const int64_t count=rows->shape[1],keys=mask?mask->shape[1]-count:0;ox_tensor*weights=NULL,*list[2];
+ox_tensor*q=ox_transpose(oxi_llm_index_queries(model,l,few,x,&weights),0,1);q=oxi_llm_turn_end(batch,l->rope,q);
+rows=ox_narrow(ox_select(rows,0,0),1,l->key_size,model->numbers.index_size);list[0]=ox_narrow(mask,1,0,keys);
+list[1]=oxi_llm_best_keys(oxi_llm_index_scores(q,rows,weights),ox_narrow(mask,1,keys,count),model->numbers.best);
+return list[0]&&list[1]?ox_cat(list,2,1):NULL;}
+static ox_tensor*oxi_llm_attend_blocks(const oxi_llm_batch*batch,int64_t index,ox_tensor*q,ox_tensor*few,ox_tensor*x){
 const ox_llm_context*context=batch->context;const oxi_llm_layer*l=&context->model->layers[index];
 const int64_t end=batch->start+batch->count,rows=end/l->ratio,first=l->window>0&&batch->start>=l->window?batch->start-l->window+1:0;
 ox_attention_desc desc;memset(&desc,0,sizeof desc);desc.scale=context->model->numbers.attention_scale;
 desc.sinks=l->part[OXI_LLM_SINKS].weight;if(!oxi_llm_keep_blocks(batch,index,x))return NULL;
-ox_tensor*keys=ox_narrow(context->keys[index],1,first,end-first),*list[2]={keys,NULL};if(rows>0){
-list[1]=ox_narrow(context->values[index],1,0,rows);keys=list[0]&&list[1]?ox_cat(list,2,1):NULL;}
-desc.mask=oxi_llm_block_mask(batch,l,first,rows);return desc.mask&&keys?ox_scaled_dot_product_attention(q,keys,keys,&desc):NULL;}
+ox_tensor*keys=ox_narrow(context->keys[index],1,first,end-first),*list[2]={keys,NULL};desc.mask=oxi_llm_block_mask(batch,l,first,rows);
+if(rows>0){ox_tensor*kept=ox_narrow(context->values[index],1,0,rows);
+if(oxi_llm_is_sparse(context->model,l,rows))
+desc.mask=oxi_llm_choose_rows(batch,index,few,x,kept,desc.mask);
+list[1]=ox_narrow(kept,2,0,l->key_size);keys=list[0]&&list[1]?ox_cat(list,2,1):NULL;}
+return desc.mask&&keys?ox_scaled_dot_product_attention(q,keys,keys,&desc):NULL;}
 static ox_tensor*oxi_llm_attend_one_key(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){const ox_llm_context*context=batch->context;
 const ox_llm*model=context->model;const oxi_llm_layer*l=&model->layers[index];const oxi_llm_part*p=l->part;
 const oxi_llm_part*first=&p[p[OXI_LLM_QUERY].weight?OXI_LLM_QUERY:OXI_LLM_QUERY_DOWN];oxi_llm_batch back=*batch;
-ox_tensor*q=oxi_llm_finish_queries(model,l,oxi_llm_product(first,x));q=oxi_llm_split(q,l->heads,l->key_size);
+ox_tensor*few,*q=oxi_llm_finish_queries(model,l,oxi_llm_product(first,x),&few);q=oxi_llm_split(q,l->heads,l->key_size);
 q=oxi_llm_turn_end(batch,l->rope,ox_transpose(oxi_llm_normalize(model,NULL,q),0,1));
 ox_tensor*k=oxi_llm_normalize(model,&p[OXI_LLM_KEY_NORM],oxi_llm_product(&p[OXI_LLM_KEY],x));
 k=ox_unsqueeze(oxi_llm_turn_end(batch,l->rope,k),0);k=oxi_llm_remember(batch,l,context->keys[index],k);
 back.positions=ox_neg(batch->positions);if(!q||!k||!back.positions)return NULL;
-ox_tensor*out=l->ratio>0?oxi_llm_attend_blocks(batch,index,q,x):oxi_llm_attend(batch,l,q,k,k);return oxi_llm_turn_end(&back,l->rope,out);
-}
+ox_tensor*out=l->ratio>0?oxi_llm_attend_blocks(batch,index,q,few,x):oxi_llm_attend(batch,l,q,k,k);
+return oxi_llm_turn_end(&back,l->rope,out);}
 static ox_tensor*oxi_llm_merge_groups(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*x){
 const int64_t groups=model->numbers.merge_groups;if(!x)return NULL;
 x=ox_transpose(ox_unflatten(x,1,OX_SHAPE(groups,x->shape[1]/groups)),0,1);
 return oxi_llm_join_heads(oxi_llm_product_by_head(model,x,l->part[OXI_LLM_MERGE_DOWN].weight));}
-/* >>llm/context/attention.c */
+/* >>llm/context/attention/attention.c */
 static ox_tensor*oxi_llm_attend_difference(const oxi_llm_batch*batch,const oxi_llm_layer*l,ox_tensor*q,ox_tensor*k,ox_tensor*v){
 const int64_t heads=l->heads/2,keys=l->kv_heads>1?l->kv_heads/2:1;ox_tensor*halves[2];for(int i=0;i<2;i++){
 ox_tensor*parts[2],*own=ox_narrow(k,0,l->kv_heads>1?i*keys:0,keys);for(int j=0;j<2;j++){
@@ -13716,12 +13980,12 @@ if(!apart)return oxi_llm_remember(batch,l,cache,ox_cat(parts,2,2));
 return ox_copy_(ox_narrow(rows,2,0,n->latent),parts[0])?oxi_llm_seen(batch,l,cache):NULL;}
 static ox_tensor*oxi_llm_attend_latent(const oxi_llm_batch*batch,int64_t index,ox_tensor*x){const ox_llm_context*context=batch->context;
 const ox_llm*model=context->model;const oxi_llm_numbers*n=&model->numbers;const oxi_llm_layer*l=&model->layers[index];
-const oxi_llm_part*p=l->part;const int64_t turned=model->rope.size,plain=n->latent_key-turned;ox_tensor*to_latent,*to_values,*q;
+const oxi_llm_part*p=l->part;const int64_t turned=model->rope.size,plain=n->latent_key-turned;ox_tensor*to_latent,*to_values,*q,*few;
 oxi_llm_wanted list[2];list[0]=oxi_llm_want(&p[p[OXI_LLM_QUERY].weight?OXI_LLM_QUERY:OXI_LLM_QUERY_DOWN],x);
 list[1]=oxi_llm_want(&p[OXI_LLM_LATENT],x);if(!oxi_llm_products(list,2))return NULL;
-q=oxi_llm_finish_queries(model,l,list[0].out);q=ox_transpose(oxi_llm_split(q,l->heads,n->latent_key),0,1);
-to_latent=p[OXI_LLM_LATENT_KEY].weight;to_values=p[OXI_LLM_LATENT_VALUE].weight;
-if(!to_latent||!to_values)oxi_llm_split_latent(model,l,&to_latent,&to_values);
+q=oxi_llm_finish_queries(model,l,list[0].out,&few);if(!oxi_llm_choose_keys(batch,index,few,x))return NULL;
+q=ox_transpose(oxi_llm_split(q,l->heads,n->latent_key),0,1);to_latent=p[OXI_LLM_LATENT_KEY].weight;
+to_values=p[OXI_LLM_LATENT_VALUE].weight;if(!to_latent||!to_values)oxi_llm_split_latent(model,l,&to_latent,&to_values);
 ox_tensor*kept=oxi_llm_remember_latents(batch,index,list[1].out);q=kept?oxi_llm_latent_queries(batch,l,q,plain,to_latent):NULL;
 if(!q)return NULL;
 ox_tensor*mixed=oxi_llm_attend(batch,l,q,kept,ox_narrow(kept,2,0,n->latent));return oxi_llm_product_by_head(model,mixed,to_values);}
@@ -13874,17 +14138,19 @@ ox_tensor*all=oxi_llm_product(&p[OXI_LLM_MIXER_IN],x);
 ox_tensor*in=ox_mul(oxi_llm_columns(all,0,width),oxi_llm_columns(all,2*width,width));
 ox_tensor*out=ox_mul_(oxi_llm_convolve(batch,index,false,in),oxi_llm_columns(all,width,width));
 return oxi_llm_product(&p[OXI_LLM_MIXER_OUT],out);}
-static ox_tensor*oxi_llm_of_length(ox_tensor*x,double length,double epsilon){if(!x)return NULL;
-const double size=(double)x->shape[2];
-return ox_mul_number_(ox_rms_norm(ox_contiguous(x),1,NULL,epsilon/size),length/sqrt(size));}
+static ox_tensor*oxi_llm_share_both(ox_tensor*x,int64_t heads,bool paired){if(!x||x->shape[0]==2*heads)return x;
+const int64_t groups=x->shape[0]/2,rows=x->shape[1],size=x->shape[2],each=heads/groups;
+x=ox_unsqueeze(ox_unflatten(x,0,OX_SHAPE(2,groups)),paired?2:1);x=paired?ox_expand(x,OX_SHAPE(2,groups,each,rows,size))
+:ox_expand(x,OX_SHAPE(2,each,groups,rows,size));
+return ox_reshape(x,OX_SHAPE(2*heads,rows,size));}
 static bool oxi_llm_place_delta(const ox_llm*model,ox_tensor*x,oxi_llm_linear*in){const oxi_llm_mixing*m=&model->numbers.mixing;
 const bool paired=oxi_llm_has_trait(model,OXI_LLM_TRAIT(PAIRED_HEADS));
 const double epsilon=m->length_epsilon>0?m->length_epsilon:model->numbers.epsilon;
-const int64_t keys=m->groups*m->key;in->q=oxi_llm_by_head(oxi_llm_columns(x,0,keys),m->groups,m->key);
-in->k=oxi_llm_by_head(oxi_llm_columns(x,keys,keys),m->groups,m->key);
-in->v=oxi_llm_by_head(oxi_llm_columns(x,2*keys,m->inner),m->heads,m->value);in->q=
-oxi_llm_share_groups(oxi_llm_of_length(in->q,1/sqrt((double)m->key),epsilon),m->heads,paired);
-in->k=oxi_llm_share_groups(oxi_llm_of_length(in->k,1,epsilon),m->heads,paired);return in->q&&in->k&&in->v;}
+const int64_t keys=m->groups*m->key;const double size=(double)m->key;
+in->v=oxi_llm_by_head(oxi_llm_columns(x,2*keys,m->inner),m->heads,m->value);
+x=ox_contiguous(oxi_llm_by_head(oxi_llm_columns(x,0,2*keys),2*m->groups,m->key));
+x=oxi_llm_share_both(ox_rms_norm(x,1,NULL,epsilon/size),m->heads,paired);in->q=ox_narrow(x,0,0,m->heads);
+in->k=ox_narrow(x,0,m->heads,m->heads);in->scale[0]=1/size;in->scale[1]=1/sqrt(size);return in->q&&in->k&&in->v;}
 static ox_tensor*oxi_llm_normalize_values(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*y){
 const double own=model->numbers.mixing.epsilon;
 return oxi_llm_join_heads(oxi_llm_normalize_with(model,&l->part[OXI_LLM_MIXER_NORM],y,own>0?own:model->numbers.epsilon));}
@@ -14200,10 +14466,11 @@ return bare||l->part[role].weight?oxi_llm_normalize_row(model,&l->part[role],x):
 static ox_tensor*oxi_llm_normalize_behind(const ox_llm*model,const oxi_llm_layer*l,oxi_llm_layer_role role,ox_tensor*x){
 const bool own=oxi_llm_has_trait(model,OXI_LLM_TRAIT(POST_EPSILON));if(!l->part[role].weight)return x;
 return oxi_llm_normalize_with(model,&l->part[role],x,own?1e-8:model->numbers.epsilon);}
-static ox_tensor*oxi_llm_feed_both(const ox_llm*model,const oxi_llm_layer*l,ox_tensor*x,ox_tensor*normal){const oxi_llm_part*p=l->part;
+static ox_tensor*oxi_llm_feed_both(const oxi_llm_batch*batch,const oxi_llm_layer*l,ox_tensor*x,ox_tensor*normal){
+const ox_llm*model=batch->context->model;const oxi_llm_part*p=l->part;
 ox_tensor*seen=ox_mul(oxi_llm_normalize(model,NULL,x),p[OXI_LLM_ROUTER_SCALE].weight);
 seen=ox_mul_number_(seen,1/sqrt((double)model->config.width));
-ox_tensor*out=oxi_llm_mixture(model,l,oxi_llm_normalize(model,&p[OXI_LLM_EXPERTS_PRE_NORM],x),seen,NULL);
+ox_tensor*out=oxi_llm_mixture(batch,l,oxi_llm_normalize(model,&p[OXI_LLM_EXPERTS_PRE_NORM],x),seen,NULL);
 out=oxi_llm_normalize_behind(model,l,OXI_LLM_EXPERTS_POST_NORM,out);normal=oxi_llm_feed_forward(model,l,normal,NULL);
 return ox_add_(out,oxi_llm_normalize_behind(model,l,OXI_LLM_DENSE_POST_NORM,normal));}
 static ox_tensor*oxi_llm_second_half(const oxi_llm_batch*batch,int64_t index,ox_tensor*x,
@@ -14211,11 +14478,11 @@ ox_tensor*normal,ox_tensor*start,ox_tensor*early,oxi_llm_wanted*beside){const ox
 const oxi_llm_layer*l=&model->layers[index];if(l->mixer&&l->part[OXI_LLM_FEED_SHIFT].weight)
 return oxi_llm_shifted_feed_forward(batch,index,normal);
 if(!l->part[OXI_LLM_ROUTER].weight)return oxi_llm_feed_forward(model,l,normal,NULL);
-if(l->part[OXI_LLM_EXPERTS_PRE_NORM].weight)return oxi_llm_feed_both(model,l,x,normal);
+if(l->part[OXI_LLM_EXPERTS_PRE_NORM].weight)return oxi_llm_feed_both(batch,l,x,normal);
 if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(EXPERTS_UNREAD)))
 return model->numbers.activation->plain(ox_clone(normal));
 const bool dense=l->part[OXI_LLM_UP].weight&&oxi_llm_has_trait(model,OXI_LLM_TRAIT(DENSE_BESIDE));ox_tensor*out=early?early
-:oxi_llm_mixture(model,l,normal,start?start:normal,dense?NULL:beside);
+:oxi_llm_mixture(batch,l,normal,start?start:normal,dense?NULL:beside);
 if(!dense)return out;
 out=ox_add_(out,oxi_llm_feed_forward(model,l,normal,NULL));
 return oxi_llm_has_trait(model,OXI_LLM_TRAIT(BESIDE_ROOT))?ox_mul_number_(out,sqrt(0.5)):out;}
@@ -14241,7 +14508,7 @@ const bool sum=n->block==OXI_LLM_BLOCK_SUM;const bool parallel=n->block==OXI_LLM
 const bool late=oxi_llm_merges_late(model,l,parallel);oxi_llm_shares shares={NULL,NULL};ox_scope scope=ox_scope_begin();
 ox_tensor*place=x,*start=NULL,*early=NULL;if(oxi_llm_has_trait(model,OXI_LLM_TRAIT(ROUTER_EARLY)))start=ox_clone(x);
 if(p[OXI_LLM_EXPERTS_NORM].weight){early=oxi_llm_normalize(model,&p[OXI_LLM_EXPERTS_NORM],x);
-early=oxi_llm_mixture(model,l,early,early,NULL);}
+early=oxi_llm_mixture(batch,l,early,early,NULL);}
 if(p[OXI_LLM_GRAM_KEY].weight)x=oxi_llm_add_grams(batch,index,x);
 ox_tensor*normal=x,*attended=NULL;if(l->attends||l->mixer){normal=oxi_llm_read_rows(batch,index,0,x,&shares);
 normal=oxi_llm_normalize_before(model,l,OXI_LLM_ATTENTION_NORM,normal);
@@ -14311,11 +14578,14 @@ ox_copy_(high?x:low,oxi_llm_normalize(model,NULL,both));
 ox_scope_end(&scope);if(!done)return false;}
 return true;}
 static ox_tensor*oxi_llm_forward(const oxi_llm_batch*batch,ox_tensor*ids,int64_t rows){const ox_llm*model=batch->context->model;
-oxi_llm_batch with=*batch;const oxi_llm_numbers*n=&model->numbers;ox_tensor*x=oxi_llm_embed(batch,ids);
+oxi_llm_batch with=*batch;const oxi_llm_numbers*n=&model->numbers;ox_tensor*x=oxi_llm_embed(batch,ids);with.ids=ids;
 if(x&&n->input>0&&!(with.inputs=oxi_llm_layer_inputs(model,ids,x)))return NULL;
 x=oxi_llm_alternate_rows(model,oxi_llm_spread_rows(model,x));const int64_t most=n->bank>0?(model->config.layers-1)/n->bank+1:0,
 shape[3]={batch->count,most,model->config.width};
 if(most&&!(with.kept=oxi_tensor_new(model->device,OX_F32,3,shape)))return NULL;
+const int64_t pairs[2]={batch->count,batch->start+batch->count};if(n->indexed&&n->latent&&pairs[1]>n->best&&
+!(with.chosen=oxi_tensor_new(model->device,OX_BOOL,2,pairs)))
+return NULL;
 if(x&&model->layers[0].part[OXI_LLM_EMBEDDING_SHARE].weight&&!(with.embedded=ox_clone(x)))
 return NULL;
 if(!x||!(model->numbers.stack>0?oxi_llm_run_cycles(&with,x):oxi_llm_run_layers(&with,0,model->config.layers,x)))
@@ -14332,18 +14602,18 @@ const ox_dtype cache=desc->cache?desc->cache:OX_F32;if(desc->capacity<0||desc->c
 return NULL;}
 if(cache!=OX_F32&&cache!=OX_F16&&cache!=OX_BF16&&cache!=OX_Q8_0){
 (void)oxi_fail(OX_ERR_DTYPE,"llm: the cache is f32, f16, bf16 or q8_0, not %s",ox_dtype_name(cache));return NULL;}
-if(model->numbers.sparse>0&&desc->capacity>model->numbers.sparse){(void)oxi_fail(OX_ERR_UNSUPPORTED,
-"llm: of texts of more than %lld positions the model sees the best ones alone, which is ""not supported: a context of %lld",
-(long long)model->numbers.sparse,(long long)desc->capacity);
+const int64_t most=model->numbers.sparse>0&&!model->numbers.indexed?model->numbers.sparse:INT32_MAX;if(desc->capacity>most){
+(void)oxi_fail(OX_ERR_UNSUPPORTED,"llm: of texts of more than %lld positions the model sees the best ones alone, which is "
+"not supported: a context of %lld",(long long)most,(long long)desc->capacity);
 return NULL;}
-for(int64_t i=0;cache==OX_Q8_0&&i<model->config.layers;i++){
-const int64_t key=model->layers[i].key_size,value=model->layers[i].value_size;
+for(int64_t i=0;cache==OX_Q8_0&&i<model->config.layers;i++){const int64_t key=model->layers[i].key_size,index=model->numbers.index_size,
+value=index%32==0?model->layers[i].value_size:index;
 if(!model->layers[i].attends||(key%32==0&&value%32==0))continue;
 (void)oxi_fail(OX_ERR_DTYPE,"llm: keys of %lld and values of %lld numbers are no blocks of 32",(long long)key,(long long)value);
 return NULL;}
 ox_llm_context*context=(ox_llm_context*)oxi_calloc(1,sizeof*context);if(!context)return NULL;
-const int64_t usual=model->config.context<4096?model->config.context:4096,most=model->numbers.sparse>0?model->numbers.sparse:INT32_MAX;
-context->model=model;context->capacity=desc->capacity?desc->capacity:usual<most?usual:most;context->batch=desc->batch?desc->batch:512;
+const int64_t usual=model->config.context<4096?model->config.context:4096;context->model=model;
+context->capacity=desc->capacity?desc->capacity:usual<most?usual:most;context->batch=desc->batch?desc->batch:512;
 if(!model->numbers.causal)context->batch=context->capacity;
 context->pending=-1;context->dtype=cache;const bool keeps=oxi_llm_keeps_biases(model),
 biased=model->numbers.alibi>0||model->numbers.buckets>0;
@@ -14391,13 +14661,17 @@ ox_tensor*kept=ox_narrow(*cache,1,0,length);if(!ox_copy_(ox_narrow(grown,1,0,len
 if(grown){ox_release(*cache);
 *cache=ox_retain(grown);}
 ox_scope_end(&scope);return grown?OX_OK:oxi_llm_error();}
+static int64_t oxi_llm_size_beside(const ox_llm*model,const oxi_llm_layer*l){
+const bool one=oxi_llm_has_trait(model,OXI_LLM_TRAIT(KEY_IS_VALUE));
+const int64_t index=l->part[OXI_LLM_INDEX_QUERY].weight?model->numbers.index_size:0;if(model->numbers.latent)return index;
+return one&&l->ratio==0?0:l->value_size+index;}
 static ox_status oxi_llm_reserve(const ox_llm_context*context,int64_t positions){const ox_llm*model=context->model;
 ox_status status=oxi_llm_grow_biases(context,positions);for(int64_t i=0;!status&&i<model->config.layers;i++){
 const oxi_llm_layer*l=&model->layers[i];if(!l->attends||l->keys_of!=i)continue;
 const bool one=oxi_llm_has_trait(model,OXI_LLM_TRAIT(KEY_IS_VALUE));
-status=oxi_llm_grow(context,&context->keys[i],l->kv_heads,l->key_size,1,positions);
-if(!status&&!model->numbers.latent&&(!one||l->ratio>0))
-status=oxi_llm_grow(context,&context->values[i],l->kv_heads,l->value_size,one?l->ratio:1,positions);}
+status=oxi_llm_grow(context,&context->keys[i],l->kv_heads,l->key_size,1,positions);const int64_t beside=oxi_llm_size_beside(model,l);
+if(!status&&beside>0)
+status=oxi_llm_grow(context,&context->values[i],l->kv_heads,beside,one?l->ratio:1,positions);}
 return status;}
 static ox_tensor*oxi_llm_temperatures(const oxi_llm_batch*batch){const ox_llm*model=batch->context->model;
 const oxi_llm_numbers*n=&model->numbers;const int64_t shift=oxi_llm_has_trait(model,OXI_LLM_TRAIT(PLAIN_WARMER));

@@ -75,7 +75,7 @@
 #ifndef OX_TORCH_NN_FILE
 #define OX_TORCH_NN_FILE "oxtorch_nn.h"
 #endif
-#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0xb19dced0
+#define OXI_SECTION_OF_OX_TORCH_NN_FILE 0xdb2f14f0
 
 #ifndef OX_TORCH_NN_H
 #define OX_TORCH_NN_H
@@ -8549,7 +8549,7 @@ for(int i=0;i<count&&status==OX_OK;i++){ox_tensor*g=ox_gradient(parameters[i]);
 if(g&&!ox_clamp_(oxi_real_numbers(g),-most,most))status=ox_error();}
 (void)oxi_work_end(&work,NULL);(void)ox_set_grad_enabled(enabled);return status;}
 #endif
-#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0xb19dced0
+#elif OXI_SECTION_OF_OX_TORCH_NN_FILE != 0xdb2f14f0
 #error "OX_TORCH_NN_FILE names another version of oxtorch_nn.h"
 #elif OXI_SECTION == 1 /* >>autograd/back/kernels.inc */
 #define OXI_WRITE(n,out,streams,OF)OXI_WRITE_AHEAD(n,out,streams,OF,OXI_NOTHING_AHEAD)
@@ -8832,7 +8832,7 @@ const vf mean=vf_set1(of->mean),a=vf_set1(of->a),b=vf_set1(of->b),c=vf_set1(of->
 OXI_WRITE(n,out,streams,OXI_CHANNEL_BACK)
 #undef OXI_CHANNEL_BACK
 }
-#define OXI_STEP(name,OF)\
+#define OXI_BACK_STEP(name,OF)\
 OXI_KERNEL void OXI_ISA(name)(const oxi_cell_row*r){\
 const vf one=vf_constant(1.0f);\
 const int64_t n=r->n;\
@@ -8857,7 +8857,7 @@ GIVE(0,2,b);\
 GIVE(0,3,o);\
 GIVE(1,0,c);\
 GIVE(2,0,vf_mul(o,vf_tanh(c)));}
-OXI_STEP(lstm_step,OXI_LSTM)
+OXI_BACK_STEP(lstm_step,OXI_LSTM)
 #undef OXI_LSTM
 #define OXI_LSTM_BACK(IN,GIVE){\
 vf a=IN(2,0),f=IN(2,1),b=IN(2,2),o=IN(2,3),c=IN(3,0),g=IN(0,0);\
@@ -8868,7 +8868,7 @@ GIVE(0,1,OXI_THROUGH_SIGMOID(vf_mul(own,c),f));\
 GIVE(0,2,OXI_THROUGH_TANH(vf_mul(own,a),b));\
 GIVE(0,3,OXI_THROUGH_SIGMOID(vf_mul(g,t),o));\
 GIVE(1,0,vf_mul(own,f));}
-OXI_STEP(lstm_step_back,OXI_LSTM_BACK)
+OXI_BACK_STEP(lstm_step_back,OXI_LSTM_BACK)
 #undef OXI_LSTM_BACK
 #define OXI_GRU(IN,GIVE){\
 vf reset=vf_sigmoid(vf_add(IN(0,0),IN(1,0))),keep=vf_sigmoid(vf_add(IN(0,1),IN(1,1)));\
@@ -8878,7 +8878,7 @@ GIVE(0,1,keep);\
 GIVE(0,2,made);\
 GIVE(0,3,part);\
 GIVE(1,0,vf_fma(keep,vf_sub(IN(2,0),made),made));}
-OXI_STEP(gru_step,OXI_GRU)
+OXI_BACK_STEP(gru_step,OXI_GRU)
 #undef OXI_GRU
 #define OXI_GRU_BACK(IN,GIVE){\
 vf reset=IN(2,0),keep=IN(2,1),made=IN(2,2),g=IN(0,0);\
@@ -8892,19 +8892,19 @@ GIVE(1,0,of_reset);\
 GIVE(1,1,of_keep);\
 GIVE(1,2,vf_mul(own,reset));\
 GIVE(2,0,vf_mul(g,keep));}
-OXI_STEP(gru_step_back,OXI_GRU_BACK)
+OXI_BACK_STEP(gru_step_back,OXI_GRU_BACK)
 #undef OXI_GRU_BACK
 #define OXI_RNN(IN,GIVE){\
 vf sum=vf_add(IN(0,0),IN(1,0));\
 GIVE(0,0,r->least<0?vf_tanh(sum):vf_select(vf_lt(sum,vf_zero()),vf_zero(),sum));}
-OXI_STEP(rnn_step,OXI_RNN)
+OXI_BACK_STEP(rnn_step,OXI_RNN)
 #undef OXI_RNN
 #define OXI_RNN_BACK(IN,GIVE){\
 vf g=IN(0,0),y=IN(2,0);\
 GIVE(0,0,r->least<0?OXI_THROUGH_TANH(g,y):vf_select(vf_le(y,vf_zero()),vf_zero(),g));}
-OXI_STEP(rnn_step_back,OXI_RNN_BACK)
+OXI_BACK_STEP(rnn_step_back,OXI_RNN_BACK)
 #undef OXI_RNN_BACK
-#undef OXI_STEP
+#undef OXI_BACK_STEP
 #undef OXI_STEP_IN
 #undef OXI_STEP_GIVE
 #undef OXI_STEP_IN_LEFT

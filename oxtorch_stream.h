@@ -2152,7 +2152,7 @@ uint64_t cache_room;uint64_t disk_most,disk_used;uint64_t ring[2];uint64_t tile;
 double time_most;
 double begun,begun_work;
 double time_share;
-bool fits;ox_recompute recompute;oxi_shunt_item*const*items;}oxi_shunt_problem;typedef struct oxi_shunt_order{
+bool fits;bool another;ox_recompute recompute;oxi_shunt_item*const*items;}oxi_shunt_problem;typedef struct oxi_shunt_order{
 int32_t slot_count,access_count;int32_t*slot;int32_t*first;int32_t*at;uint8_t*use;int32_t*access;int32_t*from;double*start;
 uint8_t*alone,*best_alone;uint8_t*crowded;}oxi_shunt_order;typedef enum oxi_shunt_action{OXI_ACT_NODE,OXI_ACT_LOAD,OXI_ACT_SAVE,
 OXI_ACT_READ,OXI_ACT_WRITE}oxi_shunt_action;
@@ -3542,6 +3542,26 @@ static void oxi_shunt_cache_some(oxi_shunt_problem*p,const oxi_shunt_rank*rank,i
 for(int32_t r=0;r<count;r++){oxi_shunt_known*k=&p->known[rank[r].item];
 k->caches=!k->pinned&&!k->on_host&&k->on_disk&&k->room<=left;if(k->caches)left-=k->room;}}
 static bool oxi_shunt_is_apart(const oxi_shunt_known*k){return k->pinned||k->small;}
+typedef struct oxi_shunt_saving{double worth;
+uint64_t room;double seconds,takes;}oxi_shunt_saving;
+static int oxi_shunt_saving_compare(const void*a,const void*b){
+const oxi_shunt_saving*x=(const oxi_shunt_saving*)a,*y=(const oxi_shunt_saving*)b;return x->worth>y->worth?-1:x->worth<y->worth;}
+static double oxi_shunt_tier_bound(const oxi_shunt_problem*p,const oxi_shunt_order*o,int tier,double*takes){
+oxi_shunt_saving*list=(oxi_shunt_saving*)oxi_shunt_list((size_t)p->item_count,sizeof*list);
+double seconds=0,room=(double)(p->capacity+(tier?p->host_room:0));
+int32_t count=0;for(int32_t i=0;list&&i<p->item_count;i++){const oxi_shunt_known*k=&p->known[i];
+bool writes=false,reads=o->first[i]<o->first[i+1]&&o->use[o->first[i]]&1;
+for(int32_t a=o->first[i];a<o->first[i+1];a++)writes=writes||o->use[a]&2;
+if(!k->had||!k->held||k->on_host==(tier==1))continue;
+list[count].seconds=(reads?k->load[tier]-p->least[tier?OXI_LANE_DISK:OXI_LANE_DOWN]:0)+
+(writes?k->save[tier]-p->least[tier?OXI_LANE_DISK:OXI_LANE_UP]:0);
+list[count].takes=reads*k->load_takes[tier]+writes*k->save_takes[tier];list[count].room=k->room;
+list[count].worth=list[count].seconds/(double)k->room;
+count++;}
+if(list)qsort(list,(size_t)count,sizeof*list,oxi_shunt_saving_compare);
+for(int32_t i=0;i<count;i++){double part=(double)list[i].room<=room?1:room/(double)list[i].room;
+seconds+=(1 -part)*list[i].seconds;*takes+=(1 -part)*list[i].takes;room-=part*(double)list[i].room;}
+oxi_shunt_unlist(list,(size_t)p->item_count,sizeof*list);return seconds;}
 typedef struct oxi_shunt_heap{int32_t*access,*next,count;}oxi_shunt_heap;
 static void oxi_shunt_heap_put(oxi_shunt_heap*h,int32_t access,int32_t next){int32_t at=h->count++;
 for(;at>0&&h->next[(at-1)/2]<next;at=(at-1)/2){h->next[at]=h->next[(at-1)/2];
@@ -3615,10 +3635,10 @@ typedef struct oxi_shunt_block{uint64_t place,bytes;int32_t before,behind;int32_
 }oxi_shunt_block;enum{OXI_SHUNT_BINS=32};typedef struct oxi_shunt_schedule{const oxi_shunt_problem*p;const oxi_shunt_order*o;
 const uint8_t*keep;oxi_shunt_plan*plan;uint64_t*used;double*idle;
 int32_t*loads,*issues,*defines,*ends;int32_t*segment_of;uint8_t*tier;int32_t(*saved)[2];oxi_shunt_block*block;
-int32_t bin[OXI_SHUNT_BINS],open_count;uint64_t bins;int32_t*block_of;size_t block_room;int32_t block_count,spare;bool crowded;
-int32_t crowds;uint64_t placed;double*finish[OXI_LANES],lane_end[OXI_LANES];
+int32_t bin[OXI_SHUNT_BINS];int32_t bin_end[OXI_SHUNT_BINS];int32_t open_count;uint64_t bins;int32_t*block_of;size_t block_room;
+int32_t block_count,spare;bool crowded;int32_t crowds;uint64_t placed;double*finish[OXI_LANES],lane_end[OXI_LANES];
 size_t finish_room;oxi_shunt_ring ring[2];int32_t read_slot,read_segment;uint64_t host_left,disk_used;uint64_t*spilled;uint64_t*kept;
-uint64_t*below;uint64_t limit;int packing;int32_t taken;bool tight;}oxi_shunt_schedule;
+uint64_t*below;uint64_t limit;int packing;bool by_time;int32_t taken;bool tight;}oxi_shunt_schedule;
 static bool oxi_shunt_block_free(const oxi_shunt_schedule*s,int32_t b){return b>=0&&s->block[b].bin>=0;}
 static int oxi_shunt_bin_of(uint64_t bytes){int bin=1;for(bytes>>=12;bytes>0;bytes>>=1)bin++;
 return bin<OXI_SHUNT_BINS?bin:OXI_SHUNT_BINS-1;}
@@ -3628,13 +3648,21 @@ else
 s->bin[one->bin]=one->next;
 if(one->next>=0)
 s->block[one->next].last=one->last;
-else if(one->last<0)
-s->bins&=~((uint64_t)1<<one->bin);}
-static void oxi_shunt_block_enlist(oxi_shunt_schedule*s,int32_t b){oxi_shunt_block*one=&s->block[b];
-bool alone=!oxi_shunt_block_free(s,one->before)&&!oxi_shunt_block_free(s,one->behind);one->bin=alone?oxi_shunt_bin_of(one->bytes):0;
-one->last=-1;one->next=s->bin[one->bin];if(one->next>=0)s->block[one->next].last=b;
-s->bin[one->bin]=b;s->bins|=(uint64_t)1<<one->bin;}
-static void oxi_shunt_block_relist(oxi_shunt_schedule*s,int32_t b){if(!oxi_shunt_block_free(s,b))return;
+else
+s->bin_end[one->bin]=one->last;
+if(s->bin[one->bin]<0)s->bins&=~((uint64_t)1<<one->bin);}
+static int oxi_shunt_block_bin(const oxi_shunt_schedule*s,const oxi_shunt_block*one){
+bool alone=!oxi_shunt_block_free(s,one->before)&&!oxi_shunt_block_free(s,one->behind);return alone?oxi_shunt_bin_of(one->bytes):0;}
+static void oxi_shunt_block_enlist(oxi_shunt_schedule*s,int32_t b){oxi_shunt_block*one=&s->block[b];one->bin=oxi_shunt_block_bin(s,one);
+one->last=s->bin[one->bin]<0?-1:s->bin_end[one->bin];while(s->by_time&&one->last>=0&&s->block[one->last].free_at>one->free_at)
+one->last=s->block[one->last].last;
+int32_t*from=one->last<0?&s->bin[one->bin]:&s->block[one->last].next;one->next=*from;*from=b;if(one->next>=0)
+s->block[one->next].last=b;
+else
+s->bin_end[one->bin]=b;
+s->bins|=(uint64_t)1<<one->bin;}
+static void oxi_shunt_block_relist(oxi_shunt_schedule*s,int32_t b){
+if(!oxi_shunt_block_free(s,b)||s->block[b].bin==oxi_shunt_block_bin(s,&s->block[b]))return;
 oxi_shunt_block_unlist(s,b);oxi_shunt_block_enlist(s,b);}
 static int32_t oxi_shunt_block_new(oxi_shunt_schedule*s,int32_t before,int32_t behind){int32_t b=s->spare;if(b>=0){
 s->spare=s->block[b].behind;}else{void*grown=oxi_grow(s->block,&s->block_room,(size_t)s->block_count+1,sizeof*s->block,false);
@@ -3695,6 +3723,8 @@ const bool by_place=!end&&s->packing&OXI_PACK_ENDS,by_time=!by_place&&!s->tight;
 for(int32_t b=s->bin[bin];b>=0;b=s->block[b].next){if(!end&&s->tight&&oxi_shunt_block_free(s,s->block[b].before))continue;
 if(found&&by_place&&s->block[b].place>=best->place)continue;
 const double latest=found&&by_time?best->free_at:HUGE_VAL;
+if(!end&&s->block[b].free_at>latest){if(s->by_time)break;
+continue;}
 bool fits=end?oxi_shunt_fit_end(s,b,room,&fit):oxi_shunt_fit_at(s,b,room,latest,&fit);if(!fits)continue;
 if(fit.place+(end?fit.left:0)+room>limit)continue;
 if(fit.free_at<now)fit.free_at=now;
@@ -3703,12 +3733,16 @@ if(found&&(end?fit.place<best->place:!oxi_shunt_fit_beats(s,&fit,best)))continue
 return found;}
 static bool oxi_shunt_fit_alone(const oxi_shunt_schedule*s,int bin,bool end,uint64_t room,double now,bool found,oxi_shunt_fit*best){
 const uint64_t limit=s->kept?s->limit:UINT64_MAX;for(int32_t b=s->bin[bin];b>=0;b=s->block[b].next){
-const oxi_shunt_block*one=&s->block[b];if(one->bytes<room)continue;
+const oxi_shunt_block*one=&s->block[b];if(s->by_time&&!s->tight&&!end&&found&&one->free_at>best->free_at)break;
+if(one->bytes<room)continue;
 oxi_shunt_fit fit;fit.left=fit.run_left=one->bytes-room;fit.place=one->place;fit.free_at=one->free_at<now?now:one->free_at;
 if(fit.place+(end?fit.left:0)+room>limit)continue;
 if(found&&(end?fit.place<best->place:!oxi_shunt_fit_beats(s,&fit,best)))continue;
 fit.first=fit.last=b;*best=fit;found=true;}
 return found;}
+static bool oxi_shunt_leaves_least(const oxi_shunt_schedule*s,int bin,uint64_t room,double now,const oxi_shunt_fit*best){
+const uint64_t bytes=bin>1?(uint64_t)1<<(bin-2 +12):0;if(s->packing&OXI_PACK_ENDS||bytes<room)return false;
+return s->tight?best->run_left<bytes-room:best->free_at<=now&&best->left<bytes-room;}
 static bool oxi_shunt_takes_end(const oxi_shunt_schedule*s,const oxi_shunt_segment*g){
 bool large=s->p->known[g->item].room>(s->p->capacity-s->plan->pinned_bytes)/OXI_SHUNT_LARGE;
 int packing=s->packing,slots=g->last-g->first;int side=packing>>(OXI_PACK_SIDES_AT+s->taken%OXI_PACK_SIDES_MOST)&1;
@@ -3737,13 +3771,13 @@ uint64_t room=s->p->known[g->item].room,kept=s->kept?s->kept[g-s->plan->segment]
 bool end=kept==UINT64_MAX&&oxi_shunt_takes_end(s,g);oxi_shunt_fit best;memset(&best,0,sizeof best);
 bool found=kept<UINT64_MAX&&oxi_shunt_fit_place(s,kept,room,&best);for(int anywhere=s->kept==NULL;anywhere<2&&!found;anywhere++){
 s->limit=anywhere?UINT64_MAX:oxi_shunt_limit_of(s,g);found=oxi_shunt_fit_best(s,0,end,room,now,false,&best);
-for(int bin=oxi_shunt_bin_of(room);s->bins>>bin;bin++)
-if(s->bins>>bin&1)found=oxi_shunt_fit_alone(s,bin,end,room,now,found,&best);}
+for(int bin=oxi_shunt_bin_of(room);s->bins>>bin;bin++){if(found&&!end&&oxi_shunt_leaves_least(s,bin,room,now,&best))break;
+if(s->bins>>bin&1)found=oxi_shunt_fit_alone(s,bin,end,room,now,found,&best);}}
 s->block_of[g->item]=-1;s->placed+=room;s->taken++;s->crowded=s->crowded||!found;
 return!found||oxi_shunt_occupy(s,&best,end,room,g,clock);}
 static void oxi_shunt_block_merge(oxi_shunt_schedule*s,int32_t x,int32_t y){oxi_shunt_block*one=&s->block[x],*two=&s->block[y];
-one->bytes+=two->bytes;if(two->free_at>one->free_at)one->free_at=two->free_at;
-oxi_shunt_clock_join(one->clock,two->clock);oxi_shunt_block_remove(s,y);oxi_shunt_block_relist(s,x);}
+oxi_shunt_block_unlist(s,x);one->bytes+=two->bytes;if(two->free_at>one->free_at)one->free_at=two->free_at;
+oxi_shunt_clock_join(one->clock,two->clock);oxi_shunt_block_remove(s,y);oxi_shunt_block_enlist(s,x);}
 static void oxi_shunt_leave_place(oxi_shunt_schedule*s,int32_t item,const int32_t*clock,double free_at,double now){enum{MANY=256};
 int32_t b=s->block_of[item];if(b<0)return;
 oxi_shunt_block*one=&s->block[b];one->free_at=free_at;memcpy(one->clock,clock,sizeof one->clock);oxi_shunt_block_open(s,b);
@@ -4125,7 +4159,7 @@ s->block_of=s->segment_of+items;s->issues=s->loads+slots;s->defines=s->issues+sl
 for(size_t j=0;j<4*slots;j++)s->loads[j]=-1;
 for(size_t i=0;i<items;i++){s->segment_of[i]=s->block_of[i]=s->saved[i][0]=-1;
 s->tier[i]=s->p->known[i].had?(s->p->known[i].on_host?1:2):0;}
-s->spare=-1;for(int bin=0;bin<OXI_SHUNT_BINS;bin++)s->bin[bin]=-1;
+s->by_time=!(s->packing&(OXI_PACK_ENDS|OXI_PACK_TIGHT));s->spare=-1;for(int bin=0;bin<OXI_SHUNT_BINS;bin++)s->bin[bin]=-1;
 if(oxi_shunt_block_new(s,-1,-1)<0)return false;
 s->block->place=s->plan->pinned_bytes;s->block->bytes=s->p->capacity-s->plan->pinned_bytes;oxi_shunt_block_open(s,0);
 s->host_left=s->p->host_room;s->read_segment=-1;for(int k=0;k<2;k++)s->ring[k].bytes=s->p->ring[k];
@@ -4198,32 +4232,15 @@ uint64_t random;
 oxi_shunt_choice best_choice;uint64_t host_most;double bound,disk,link,end;
 double enough;
 double took;
-bool found,whole;}oxi_shunt_search;typedef struct oxi_shunt_saving{double worth;
-uint64_t room;double seconds,takes;}oxi_shunt_saving;
-static int oxi_shunt_saving_compare(const void*a,const void*b){
-const oxi_shunt_saving*x=(const oxi_shunt_saving*)a,*y=(const oxi_shunt_saving*)b;return x->worth>y->worth?-1:x->worth<y->worth;}
-static double oxi_shunt_tier_bound(const oxi_shunt_problem*p,const oxi_shunt_order*o,int tier,double*takes){
-oxi_shunt_saving*list=(oxi_shunt_saving*)oxi_shunt_list((size_t)p->item_count,sizeof*list);
-double seconds=0,room=(double)(p->capacity+(tier?p->host_room:0));
-int32_t count=0;for(int32_t i=0;list&&i<p->item_count;i++){const oxi_shunt_known*k=&p->known[i];
-bool writes=false,reads=o->first[i]<o->first[i+1]&&o->use[o->first[i]]&1;
-for(int32_t a=o->first[i];a<o->first[i+1];a++)writes=writes||o->use[a]&2;
-if(!k->had||!k->held||k->on_host==(tier==1))continue;
-list[count].seconds=(reads?k->load[tier]-p->least[tier?OXI_LANE_DISK:OXI_LANE_DOWN]:0)+
-(writes?k->save[tier]-p->least[tier?OXI_LANE_DISK:OXI_LANE_UP]:0);
-list[count].takes=reads*k->load_takes[tier]+writes*k->save_takes[tier];list[count].room=k->room;
-list[count].worth=list[count].seconds/(double)k->room;
-count++;}
-if(list)qsort(list,(size_t)count,sizeof*list,oxi_shunt_saving_compare);
-for(int32_t i=0;i<count;i++){double part=(double)list[i].room<=room?1:room/(double)list[i].room;
-seconds+=(1 -part)*list[i].seconds;*takes+=(1 -part)*list[i].takes;room-=part*(double)list[i].room;}
-oxi_shunt_unlist(list,(size_t)p->item_count,sizeof*list);return seconds;}
-static double oxi_shunt_costs(const oxi_shunt_plan*plan){const double over=plan->over>0?1e3 +1e-3*(double)plan->over:0;
+double all_end;
+bool spares;bool found,whole;}oxi_shunt_search;static double oxi_shunt_costs(const oxi_shunt_plan*plan){
+const double over=plan->over>0?1e3 +1e-3*(double)plan->over:0;
 return plan->simulated+plan->takes+over;}
-static bool oxi_shunt_has_one(const oxi_shunt_search*s){return s->found||s->p->fits;}
+static bool oxi_shunt_has_one(const oxi_shunt_search*s){return s->found||s->p->fits||s->p->another||s->spares;}
 static bool oxi_shunt_is_over(const oxi_shunt_search*s){
-if(!s->found)return oxi_shunt_spent(s->p)>s->end+(s->p->fits?0:10*s->p->time_most);
+if(!s->found)return oxi_shunt_spent(s->p)>s->end+(oxi_shunt_has_one(s)?0:10*s->p->time_most);
 return oxi_shunt_costs(s->best)<=s->enough||oxi_shunt_spent(s->p)+s->took>s->end;}
+static bool oxi_shunt_is_large(const oxi_shunt_search*s){return s->order.access_count>OXI_SHUNT_FEW;}
 static double oxi_shunt_too_long(const oxi_shunt_search*s){return s->found?oxi_shunt_costs(s->best)*(1 -1e-6):0;}
 static bool oxi_shunt_judge(oxi_shunt_search*s){if(s->found&&oxi_shunt_costs(s->trial)>=oxi_shunt_too_long(s))return false;
 oxi_shunt_plan*other=s->best;s->best=s->trial;s->trial=other;s->found=true;s->improved++;s->best_choice.packing=s->packing;
@@ -4248,9 +4265,10 @@ for(int32_t a=o->first[i];a<o->first[i+1];a++){bool last=a+1==o->first[i+1];
 int32_t end=last?o->slot_count:o->at[a+1];bool inside=crowded[end]>crowded[o->at[a]+1];
 if(inside||(!last&&o->crowded[end]>1))s->placing.keep[a]=0;}
 oxi_shunt_unlist(crowded,slots,sizeof*crowded);return true;}
-static bool oxi_shunt_schedule_mended(oxi_shunt_search*s,int packing){enum{MENDS=40,MENDS_OF_LARGE=8};
-bool large=s->order.access_count>OXI_SHUNT_FEW;memset(s->order.alone,0,(size_t)s->order.slot_count);s->trial->most=oxi_shunt_too_long(s);
-s->trial->until=s->end+(oxi_shunt_has_one(s)?0:0.25*s->p->time_most);for(int mend=0;mend<=(large?MENDS_OF_LARGE:MENDS);mend++){
+static bool oxi_shunt_schedule_mended(oxi_shunt_search*s,int packing){enum{MENDS=40,MENDS_OF_LARGE=8};bool large=oxi_shunt_is_large(s);
+memset(s->order.alone,0,(size_t)s->order.slot_count);s->trial->most=oxi_shunt_too_long(s);
+s->trial->until=oxi_shunt_has_one(s)?s->end:large?0:s->end+0.25*s->p->time_most;
+for(int mend=0;mend<=(large?MENDS_OF_LARGE:MENDS);mend++){
 if(oxi_shunt_schedule_run(s->p,&s->order,s->placing.keep,s->placing.pinned_bytes,packing,s->trial))
 return true;
 if(s->trial->crowded<0||oxi_shunt_spent(s->p)>s->end)return false;
@@ -4282,16 +4300,27 @@ s->placing.pinned_bytes=oxi_shunt_pin_some(s->p,s->rank,s->rank_count,0);s->pack
 bool better=oxi_shunt_place_near(s->p,&s->order,far,s->placing.keep)&&oxi_shunt_schedule_mended(s,packing)&&oxi_shunt_judge(s);
 if(better)s->best_choice.capacity_part=s->best_choice.dirty_weight=1;
 return better;}
-static void oxi_shunt_try_least(oxi_shunt_search*s){enum{FARTHER=4,STEPS=1<<21};const int last=OXI_PACK_TIGHT|OXI_PACK_LATE;
-const int32_t farthest=STEPS/(s->order.access_count+1);double took=0;
-for(int packing=0;packing<=last&&!s->found&&oxi_shunt_spent(s->p)<s->end;packing++)
-(void)oxi_shunt_try_near(s,1,packing);
-for(int packing=0;packing<=last&&!s->found;packing++){if(s->p->fits&&oxi_shunt_spent(s->p)>s->end)return;
-memset(s->placing.keep,0,(size_t)s->order.access_count);s->placing.pinned_bytes=oxi_shunt_pin_some(s->p,s->rank,s->rank_count,0);
-s->packing=packing;(void)oxi_shunt_run_trial(s);s->best_choice.capacity_part=s->best_choice.dirty_weight=1;}
+static void oxi_shunt_try_none(oxi_shunt_search*s,int packing){memset(s->placing.keep,0,(size_t)s->order.access_count);
+s->placing.pinned_bytes=oxi_shunt_pin_some(s->p,s->rank,s->rank_count,0);s->packing=packing;
+if(oxi_shunt_run_trial(s))s->best_choice.capacity_part=s->best_choice.dirty_weight=1;}
+static void oxi_shunt_try_farther(oxi_shunt_search*s){enum{FARTHER=4,STEPS=1<<21};const int32_t farthest=STEPS/(s->order.access_count+1);
+double took=0;
 for(int32_t far=FARTHER;far<=farthest&&s->found;far*=FARTHER){double start=oxi_shunt_spent(s->p);
 if(start+took>s->end)return;
 (void)oxi_shunt_try_near(s,far,s->best_choice.packing);took=oxi_shunt_spent(s->p)-start;}}
+static void oxi_shunt_try_least_large(oxi_shunt_search*s){enum{FOLLOWS=3};const int last=OXI_PACK_TIGHT|OXI_PACK_LATE;
+const double end=s->end;
+s->end=s->all_end-FOLLOWS*s->took;s->spares=true;if(oxi_shunt_spent(s->p)+s->took<s->end)(void)oxi_shunt_try_near(s,1,0);
+s->spares=false;s->end=end;if(!s->found)(void)oxi_shunt_try_near(s,1,last);
+if(!s->found)oxi_shunt_try_none(s,last);}
+static void oxi_shunt_try_least(oxi_shunt_search*s){const int last=OXI_PACK_TIGHT|OXI_PACK_LATE;
+if(oxi_shunt_is_large(s)&&s->p->another)return;
+if(oxi_shunt_is_large(s)&&!oxi_shunt_has_one(s))oxi_shunt_try_least_large(s);
+for(int packing=0;packing<=last&&!s->found&&oxi_shunt_spent(s->p)<s->end;packing++)
+(void)oxi_shunt_try_near(s,1,packing);
+for(int packing=0;packing<=last&&!s->found;packing++){if(oxi_shunt_has_one(s)&&oxi_shunt_spent(s->p)>s->end)return;
+oxi_shunt_try_none(s,packing);}
+oxi_shunt_try_farther(s);}
 static void oxi_shunt_try_all(oxi_shunt_search*s){enum{PINS=8};static const double of_all[PINS]={1,-1,-2,0.75,0.5,0.25,0,0.9},
 of_large[PINS]={-2,0.75,-1,0.5,0.25,0.9,1,0},of_ringed[PINS]={-0.1,-0.35,-1,-2,0.75,0.5,0.25,0};
 static const double parts[]={1,0.85,0.7,0.5};
@@ -4305,7 +4334,8 @@ for(size_t i=0;i<PINS&&(w>0||i<2);i++)
 for(size_t k=0;k<sizeof parts/sizeof*parts;k++){const oxi_shunt_choice c={pins[i],parts[k],ways[w].weight,ways[w].packing,
 ways[w].spread};
 if(oxi_shunt_is_over(s))return;
-(void)oxi_shunt_try(s,&c);if(!s->found&&s->order.access_count>OXI_SHUNT_FEW)oxi_shunt_try_least(s);
+(void)oxi_shunt_try(s,&c);if(!s->found&&oxi_shunt_is_large(s))oxi_shunt_try_least(s);
+if(!s->found&&oxi_shunt_is_large(s)&&s->p->another)return;
 if(s->rank_count==0&&i>0)break;}}
 typedef struct oxi_shunt_gaps{int32_t*access,*item,count;uint64_t*used;int64_t left;int64_t walked;}oxi_shunt_gaps;
 static bool oxi_shunt_gaps_open(const oxi_shunt_search*s,oxi_shunt_gaps*gaps){const oxi_shunt_order*o=&s->order;
@@ -4453,7 +4483,7 @@ oxi_shunt_order_close(&order,s->p);*whole=false;return false;}
 static void oxi_shunt_try_again(oxi_shunt_search*s){size_t room=(size_t)s->best->segment_count;
 oxi_shunt_repeat*list=(oxi_shunt_repeat*)oxi_shunt_list(room,sizeof*list);
 int32_t count=list?oxi_shunt_repeats(s->p,&s->original,s->best,list):0,taken=0;
-for(int32_t some=1;some<=2*count&&oxi_shunt_spent(s->p)<s->end;some*=2){int32_t many=some<count?some:count;
+for(int32_t some=1;some<=2*count&&oxi_shunt_spent(s->p)+s->took<s->end;some*=2){int32_t many=some<count?some:count;
 if(oxi_shunt_try_repeats(s,list,many))taken=many;
 if(many==count)break;}
 for(int32_t r=0;r<count&&count<=16&&oxi_shunt_spent(s->p)<s->end;r++){oxi_shunt_repeat one=list[r];
@@ -4486,12 +4516,14 @@ plan->compute=plan->expected=s->original.start[p->node_count];plan->bound=s->bou
 plan->enough=s->enough;plan->whole=s->whole;return true;}
 static void oxi_shunt_give_time(oxi_shunt_search*s){if(oxi_shunt_is_short(s))s->end=oxi_shunt_spent(s->p)+4*s->p->time_most;}
 static oxi_shunt_plan*oxi_shunt_plan_search(oxi_shunt_problem*p){oxi_shunt_search s;oxi_shunt_plan*made=NULL;
+const double begun=oxi_shunt_spent(p);
 if(oxi_shunt_search_open(&s,p)){double takes=0;
 s.disk=oxi_shunt_tier_bound(p,&s.order,1,&takes);s.link=oxi_shunt_tier_bound(p,&s.order,0,&takes);
 s.bound=s.order.start[p->node_count]>s.disk?s.order.start[p->node_count]:s.disk;if(s.link>s.bound)s.bound=s.link;
 s.enough=1.003*(s.bound+takes);s.rank_count=oxi_shunt_rank_all(p,&s.order,s.rank);
-memcpy(s.ranks[1],s.rank,(size_t)s.rank_count*sizeof*s.rank);oxi_shunt_rank_spread(p,s.ranks[1],s.rank_count);const double end=s.end;
-if(p->recompute!=OX_RECOMPUTE_OFF&&s.order.access_count>OXI_SHUNT_FEW)
+memcpy(s.ranks[1],s.rank,(size_t)s.rank_count*sizeof*s.rank);oxi_shunt_rank_spread(p,s.ranks[1],s.rank_count);
+s.end-=(oxi_shunt_spent(p)-begun)/2;const double end=s.all_end=s.end;
+if(p->recompute!=OX_RECOMPUTE_OFF&&oxi_shunt_is_large(&s))
 s.end-=p->time_most/5;
 oxi_shunt_try_all(&s);if(!s.found)oxi_shunt_try_least(&s);
 s.end=end;oxi_shunt_give_time(&s);oxi_shunt_refine(&s);oxi_shunt_give_time(&s);
@@ -4502,14 +4534,16 @@ s.whole=oxi_shunt_exact_all(&s);
 if(s.found&&oxi_shunt_plan_finish(&s)){made=s.best;
 s.best=NULL;}}
 oxi_shunt_search_close(&s);return made;}
+static oxi_shunt_plan*oxi_shunt_plan_better(oxi_shunt_plan*a,oxi_shunt_plan*b){
+bool better=b&&(!a||oxi_shunt_costs(b)<oxi_shunt_costs(a));oxi_shunt_plan_free(better?a:b);return better?b:a;}
 static oxi_shunt_plan*oxi_shunt_plan_make(oxi_shunt_problem*p){const double most=p->time_most;
 oxi_shunt_spend(p);int32_t*early=oxi_shunt_order_early(p);if(early)p->time_most=most/2;
-oxi_shunt_plan*plan=oxi_shunt_plan_search(p),*other=NULL;const double left=most-oxi_shunt_spent(p);
-p->order=early;p->fits=plan&&plan->over==0;if(p->fits&&p->time_most>left)p->time_most=left;
-bool again=early&&(!p->fits||(left>0&&oxi_shunt_costs(plan)>plan->enough));if(again)other=oxi_shunt_plan_search(p);
-p->order=NULL;p->fits=false;p->time_most=most;oxi_shunt_unlist(early,(size_t)p->node_count,sizeof*early);
-bool better=other&&(!plan||oxi_shunt_costs(other)<oxi_shunt_costs(plan));oxi_shunt_plan_free(better?plan:other);return better?other:plan;
-}
+p->another=early!=NULL;oxi_shunt_plan*plan=oxi_shunt_plan_search(p);const double left=most-oxi_shunt_spent(p);
+p->another=false;p->order=early;p->fits=plan&&plan->over==0;if(left>0)p->time_most=left;
+bool again=early&&(!p->fits||(left>0&&oxi_shunt_costs(plan)>plan->enough));
+if(again)plan=oxi_shunt_plan_better(plan,oxi_shunt_plan_search(p));
+p->order=NULL;p->fits=false;if(early&&!plan)plan=oxi_shunt_plan_search(p);
+p->time_most=most;oxi_shunt_unlist(early,(size_t)p->node_count,sizeof*early);return plan;}
 /* >>stream/shunt/plan/exact.c */
 typedef struct oxi_shunt_exact{oxi_shunt_search*s;int32_t*order,room,front;int32_t slot;double seconds;
 int32_t least,most;bool cut;bool whole;bool over;int64_t walks;}oxi_shunt_exact;
