@@ -430,10 +430,46 @@ static void test_apart(void) {
 }
 #endif
 
+/* A step of AdamW is one kernel: the bits of its steps, which two signs in turn make another program. */
+static void test_adam(void) {
+    static const ox_dtype dtypes[] = {OX_F32, OX_BF16, OX_F16};
+    static const double numbers[2][7] = {{0.1, 0.999, 0.001, 0.99999, -0.003, 0.03, 1e-8},
+                                         {0.7, 0.5, 0.5, 1, -0.1, 0.9, 0.1}};
+    for (int d = 0; d < 3; d++)
+        for (int64_t n = 64; n < 6000; n = 3 * n + 1)
+            for (int which = 0; which < 2; which++)
+                OX_SCOPE {
+                    ox_tensor *in[2][4], *none[3] = {NULL, NULL, NULL}, *out[3];
+                    for (int i = 0; i < 4; i++) {
+                        ox_tensor *x = ox_randn(OX_SHAPE(n), OX_F32);
+                        in[0][i] = ox_cast(i == 3 ? ox_square(x) : x, dtypes[d]);
+                        in[1][i] = ox_clone(in[0][i]);
+                    }
+                    for (int way = 0; way < 2; way++) {
+                        ox_tensor *to[3] = {in[way][2], in[way][3], in[way][0]};
+                        const char *text = way ? "b =p drop c p n0 lerp =q ; d n1 * n2 p * p * + =r ; a n3 * "
+                                                 "q n4 * r sqrt n5 / n6 + / + neg neg ;"
+                                               : OXI_CHAIN_ADAM;
+                        memcpy(out, none, sizeof out);
+                        CHECK(oxi_chain_run(text, in[way], 4, numbers[which], 7, out) == OX_OK);
+                        for (int r = 0; r < 3; r++) CHECK(out[r] && ox_copy_(to[r], out[r]));
+                    }
+                    for (int i = 0; i < 4; i++)
+                        CHECK(memcmp(ox_data(in[0][i]), ox_data(in[1][i]), ox_nbytes(in[0][i])) == 0);
+                    ox_tensor *const inside[3] = {in[0][2], in[0][3], in[0][0]};
+                    memcpy(out, inside, sizeof out); /* in place */
+                    CHECK(oxi_chain_run(OXI_CHAIN_ADAM, in[0], 4, numbers[which], 7, out) == OX_OK);
+                    memcpy(out, none, sizeof out);
+                    CHECK(oxi_chain_run(OXI_CHAIN_ADAM, in[1], 4, numbers[which], 7, out) == OX_OK);
+                    for (int r = 0; r < 3; r++) CHECK(ox_equal(out[r], inside[r]));
+                }
+}
+
 int main(void) {
     place = ox_cpu();
     test_texts();
     test_chains();
+    test_adam();
 #ifdef HAS_VULKAN
     test_there();
     test_apart();
