@@ -37,6 +37,7 @@ enum {
     OXI_VK_SMALL_BLOCK = 32 << 20,
     OXI_VK_SMALL_SIZES = OXI_VK_SMALL / OXI_VK_ALIGN,
     OXI_VK_SIZES = OXI_VK_SMALL_SIZES + 32, /* lists of free chunks */
+    OXI_VK_CHUNK_SLAB = 512,           /* chunks that come at a time */
     OXI_VK_RESTED = 8,                 /* barriers after which what used memory is far behind, */
     OXI_VK_LOOKED_AT = 64,             /* and how many free chunks are looked at for one of those */
     OXI_VK_BLOCKS = 1024,              /* then free ones are given back: drivers have few allocations, 4096 */
@@ -382,6 +383,7 @@ typedef struct oxi_vk_device {
     bool apart;                        /* each tensor in a block of its own: OX_VULKAN_BLOCKS=apart */
     int block_count;
     oxi_vk_chunk *free_chunks[2][OXI_VK_SIZES]; /* [in blocks for small tensors] */
+    oxi_vk_chunk *chunk_slabs, *spare_chunks;   /* [OXI_VK_CHUNK_SLAB] each; of them, which nothing uses */
     uint32_t memory_type;
     int64_t chunks;                    /* in use */
 

@@ -171,6 +171,11 @@ static void oxi_vk_stop(oxi_vk_device *d) {
         next = b->next;
         oxi_vk_block_drop(d, b);
     }
+    for (oxi_vk_chunk *slab = d->chunk_slabs, *next; slab; slab = next) {
+        next = slab->after;
+        oxi_free(slab, OXI_VK_CHUNK_SLAB * sizeof *slab);
+    }
+    d->chunk_slabs = d->spare_chunks = NULL;
     oxi_vk_forget_sets(d);
     for (size_t i = 0; i < d->pipelines.places; i++)
         if (d->pipelines.values[i])

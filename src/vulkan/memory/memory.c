@@ -100,9 +100,27 @@ static void oxi_vk_host_buffer_drop(oxi_vk_device *d, oxi_vk_host_buffer *b) {
 
 /* ---- chunks -------------------------------------------------------------------------------------------- */
 
-static oxi_vk_chunk *oxi_vk_chunk_new(oxi_vk_block *block, uint64_t offset, uint64_t bytes) {
-    oxi_vk_chunk *chunk = (oxi_vk_chunk *)oxi_calloc(1, sizeof *chunk);
-    if (!chunk) return NULL;
+/* What chunks are told by comes from slabs that stay until the device closes, so that chunks which are not
+ * joined at once ask for no memory of the host one by one. The first of a slab is its own. */
+static void oxi_vk_chunk_drop(oxi_vk_device *d, oxi_vk_chunk *chunk) {
+    if (!chunk) return;
+    memset(chunk, 0, sizeof *chunk);
+    chunk->after = d->spare_chunks;
+    d->spare_chunks = chunk;
+}
+
+static oxi_vk_chunk *oxi_vk_chunk_new(oxi_vk_device *d, oxi_vk_block *block, uint64_t offset,
+                                      uint64_t bytes) {
+    if (!d->spare_chunks) {
+        oxi_vk_chunk *slab = (oxi_vk_chunk *)oxi_calloc(OXI_VK_CHUNK_SLAB, sizeof *slab);
+        if (!slab) return NULL;
+        slab->after = d->chunk_slabs;
+        d->chunk_slabs = slab;
+        for (int i = OXI_VK_CHUNK_SLAB - 1; i > 0; i--) oxi_vk_chunk_drop(d, &slab[i]);
+    }
+    oxi_vk_chunk *chunk = d->spare_chunks;
+    d->spare_chunks = chunk->after;
+    chunk->after = NULL;
     chunk->block = block;
     chunk->offset = offset;
     chunk->bytes = bytes;
@@ -139,7 +157,7 @@ static void oxi_vk_unlist_free(oxi_vk_device *d, oxi_vk_chunk *chunk) {
 static oxi_vk_chunk *oxi_vk_chunk_take(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t bytes) {
     oxi_vk_chunk *rest = NULL;
     if (chunk->bytes > bytes) {
-        rest = oxi_vk_chunk_new(chunk->block, chunk->offset + bytes, chunk->bytes - bytes);
+        rest = oxi_vk_chunk_new(d, chunk->block, chunk->offset + bytes, chunk->bytes - bytes);
         if (!rest) return NULL;
         rest->last = chunk->last;
         rest->serial = chunk->serial;
@@ -163,7 +181,7 @@ static oxi_vk_chunk *oxi_vk_chunk_take(oxi_vk_device *d, oxi_vk_chunk *chunk, ui
 }
 
 /* Joins a chunk with the one behind it; neither is in a list. */
-static void oxi_vk_chunk_join(oxi_vk_chunk *chunk) {
+static void oxi_vk_chunk_join(oxi_vk_device *d, oxi_vk_chunk *chunk) {
     oxi_vk_chunk *gone = chunk->after;
     chunk->bytes += gone->bytes;
     if (gone->last.written > chunk->last.written) chunk->last.written = gone->last.written;
@@ -173,7 +191,7 @@ static void oxi_vk_chunk_join(oxi_vk_chunk *chunk) {
         if (gone->carried[way] > chunk->carried[way]) chunk->carried[way] = gone->carried[way];
     chunk->after = gone->after;
     if (chunk->after) chunk->after->before = chunk;
-    oxi_free(gone, sizeof *gone);
+    oxi_vk_chunk_drop(d, gone);
 }
 
 static void oxi_vk_chunk_give(oxi_vk_device *d, oxi_vk_chunk *chunk) {
@@ -185,12 +203,12 @@ static void oxi_vk_chunk_give(oxi_vk_device *d, oxi_vk_chunk *chunk) {
     if (!chunk->block->small) { /* small ones: oxi_vk_join_small */
         if (chunk->after && !chunk->after->used) {
             oxi_vk_unlist_free(d, chunk->after);
-            oxi_vk_chunk_join(chunk);
+            oxi_vk_chunk_join(d, chunk);
         }
         if (chunk->before && !chunk->before->used) {
             chunk = chunk->before;
             oxi_vk_unlist_free(d, chunk);
-            oxi_vk_chunk_join(chunk);
+            oxi_vk_chunk_join(d, chunk);
         }
     }
     oxi_vk_list_free(d, chunk);
@@ -206,7 +224,7 @@ static bool oxi_vk_join_small(oxi_vk_device *d) {
             oxi_vk_unlist_free(d, c);
             while (c->after && !c->after->used) {
                 oxi_vk_unlist_free(d, c->after);
-                oxi_vk_chunk_join(c);
+                oxi_vk_chunk_join(d, c);
             }
             oxi_vk_list_free(d, c);
             any = true;
@@ -289,14 +307,14 @@ static VkResult oxi_vk_block_new(oxi_vk_device *d, uint64_t bytes, bool small, o
     if (d->caps & OX_VULKAN_CAP_BUDGET && oxi_vk_free_bytes(d) < bytes) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
     if (!oxi_vk_budget_has(d, bytes)) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
     oxi_vk_block *block = (oxi_vk_block *)oxi_calloc(1, sizeof *block);
-    oxi_vk_chunk *all = block ? oxi_vk_chunk_new(block, 0, bytes) : NULL;
+    oxi_vk_chunk *all = block ? oxi_vk_chunk_new(d, block, 0, bytes) : NULL;
     VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                                VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     VkResult result = all ? oxi_vk_make_buffer(d, bytes, usage, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, NULL,
                                                &block->buffer, &block->memory)
                           : VK_ERROR_OUT_OF_HOST_MEMORY;
     if (result != VK_SUCCESS) {
-        oxi_free(all, sizeof *all);
+        oxi_vk_chunk_drop(d, all);
         oxi_free(block, sizeof *block);
         return result;
     }
@@ -316,7 +334,7 @@ static void oxi_vk_block_drop(oxi_vk_device *d, oxi_vk_block *block) {
     for (oxi_vk_chunk *c = block->first, *next; c; c = next) {
         next = c->after;
         if (!c->used) oxi_vk_unlist_free(d, c);
-        oxi_free(c, sizeof *c);
+        oxi_vk_chunk_drop(d, c);
     }
     if (block->memory) {
         d->vk.vkDestroyBuffer(d->device, block->buffer, NULL);
