@@ -3,6 +3,77 @@
  */
 #include "llm_folder.h"
 
+/* ---- 8-bit floats with scales ------------------------------------------------------------------------- */
+
+/* [rows, columns] times scales as `kind` has them (0 one, 1 one a row, 2 the same as a column, 3 one of each
+ * 3 rows and 5 columns), in bf16. */
+static ox_tensor *scaled_by_hand(ox_tensor *t, ox_tensor *scales, int kind) {
+    const int64_t rows = t->shape[0], columns = t->shape[1], across = (columns - 1) / 5 + 1;
+    float x[64], s[64];
+    CHECK(ox_to_floats(t, x, rows * columns) == OX_OK);
+    CHECK(ox_to_floats(scales, s, ox_numel(scales)) == OX_OK);
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t c = 0; c < columns; c++)
+            x[r * columns + c] *= s[kind == 0 ? 0 : kind < 3 ? r : r / 3 * across + c / 5];
+    return ox_cast(ox_from_floats(x, OX_SHAPE(rows, columns), OX_F32), OX_BF16);
+}
+
+static void test_f8(void) {
+    static const char *const methods[] = {"fp8", "compressed-tensors"};
+    static const char *const ends[] = {"_scale_inv", "_scale"};
+    static char names[16][80];
+    for (int kind = 0; kind < 4; kind++)
+        OX_SCOPE {
+            parts p = {{0}, {0}, 0};
+            ox_tensor *want[16] = {NULL};
+            const int way = kind % 2;
+            add_layer(&p, false);
+            const int count = p.count;
+            for (int i = 2; i < 9; i++) { /* matrices of the layer */
+                ox_tensor *t = p.tensors[i] = ox_cast(p.tensors[i], i % 2 ? OX_F8_E4M3 : OX_F8_E5M2);
+                const int64_t rows = t->shape[0], down = (rows - 1) / 3 + 1,
+                              across = (t->shape[1] - 1) / 5 + 1;
+                ox_tensor *s = kind == 0   ? ox_rand(OX_SHAPE(1), OX_F32)
+                               : kind == 1 ? ox_rand(OX_SHAPE(rows), OX_F32)
+                               : kind == 2 ? ox_rand(OX_SHAPE(rows, 1), OX_F32)
+                                           : ox_rand(OX_SHAPE(down, across), OX_F32);
+                want[i] = scaled_by_hand(t, s, kind);
+                snprintf(names[i], sizeof names[i], "%s%s", p.names[i], ends[way]);
+                p.names[p.count] = names[i];
+                p.tensors[p.count++] = s;
+            }
+            add(&p, "model.layers.0.self_attn.k_proj.input_scale", 0, 1); /* is passed over */
+            const char *blocks = ",\"weight_block_size\":[3,5]";
+#define CONFIG                                                                                            \
+    "{\"model_type\":\"llama\",\"hidden_size\":8,\"intermediate_size\":6,\"num_hidden_layers\":1,"      \
+    "\"num_attention_heads\":2,\"num_key_value_heads\":1,\"rms_norm_eps\":1e-5,\"vocab_size\":10,"      \
+    "\"max_position_embeddings\":64,\"quantization_config\":{\"quant_method\":\"%s\"%s}}"
+            make_model_as(&p, CONFIG, methods[way], blocks);
+            ox_file *file = convert(NULL);
+            static const char *const made[] = {"attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down"};
+            for (int i = 4; file && i < 9; i++) {
+                char name[64];
+                snprintf(name, sizeof name, "blk.0.%s.weight", made[i - 4]);
+                ox_tensor *got = ox_file_tensor(file, name);
+                const bool same = got && got->dtype == OX_BF16 && ox_equal(got, want[i]);
+                CHECK_MSG(same, "%s, scales %d", name, kind);
+            }
+            if (file) ox_file_close(file);
+            /* scales that are missing, of another shape, or no floats */
+            ox_tensor *kept = p.tensors[count];
+            p.tensors[count] = ox_rand(OX_SHAPE(2, 2, 2), OX_F32);
+            make_model_as(&p, CONFIG, methods[way], blocks);
+            refuse(OX_ERR_FORMAT, "scales of another shape");
+            p.tensors[count] = ox_cast(kept, OX_I32);
+            make_model_as(&p, CONFIG, methods[way], blocks);
+            refuse(OX_ERR_FORMAT, "scales that are no floats");
+            p.names[count] = "model.layers.0.self_attn.v_proj.input_scale";
+            make_model_as(&p, CONFIG, methods[way], blocks);
+            refuse(OX_ERR_FORMAT, "no scales beside it");
+#undef CONFIG
+        }
+}
+
 /* ---- recurrent layers ---------------------------------------------------------------------------------- */
 
 static void test_mamba(void) {
@@ -882,6 +953,7 @@ int main(void) {
     test_routed();
     test_left_out();
     test_null_bools();
+    test_f8();
     test_defaults();
     test_class_sizes();
     test_activation();

@@ -243,7 +243,8 @@ typedef struct ox_llm_config {
 /* ox_llm_open - a model from what it lies in; its weights stay there, mapped, where they need no change.
  *   path      a GGUF file, a Hugging Face folder, or llama2.c's .bin
  *   device    where it computes; NULL = CPU
- * dtypes    weights of any float or block type that ox_linear takes
+ * dtypes    weights of any float or block type that ox_linear takes; a folder's MXFP4, and its 8-bit floats
+ *           with scales, which become bf16 in memory
  * errors    NULL: OX_ERR_IO; OX_ERR_FORMAT bad or contradicting sizes; OX_ERR_NOT_FOUND a key or tensor is
  *           missing; OX_ERR_SHAPE, OX_ERR_DTYPE of a tensor; OX_ERR_UNSUPPORTED an architecture, or something
  *           that one does, which is not read here; OX_ERR_NOMEM. untrusted input: yes

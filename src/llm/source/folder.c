@@ -132,10 +132,19 @@ static ox_status oxi_llm_folder_model(oxi_llm_config *c) {
                          OXI_QUOTE(type));
 }
 
-/* Weights of other formats than floats: MXFP4 alone is read. */
+/* Weights of other formats than floats: MXFP4 and 8-bit floats with scales are read. */
 static ox_status oxi_llm_folder_quantized(const oxi_llm_config *c) {
+    static const char *const scaled[] = {"fp8", "fbgemm_fp8", "compressed-tensors"};
     const char *method = oxi_llm_config_text(c, "quantization_config.quant_method");
+    oxi_llm_folder *f = c->folder;
     if (!method || strcmp(method, "mxfp4") == 0) return OX_OK;
+    for (size_t i = 0; i < sizeof scaled / sizeof *scaled; i++) {
+        if (strcmp(method, scaled[i]) != 0) continue;
+        const char *rows = "quantization_config.weight_block_size.0",
+                   *columns = "quantization_config.weight_block_size.1";
+        const ox_status status = oxi_llm_config_int(c, rows, 1, 1 << 20, 128, &f->scaled_rows);
+        return status ? status : oxi_llm_config_int(c, columns, 1, 1 << 20, 128, &f->scaled_columns);
+    }
     c->folder->ternary = strcmp(method, "bitnet") == 0; /* packed ones are refused by their dtype */
     if (c->folder->ternary) return OX_OK;
     return oxi_file_fail(OX_ERR_UNSUPPORTED, c->file, 0, SIZE_MAX,

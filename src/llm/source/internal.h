@@ -116,7 +116,8 @@ typedef struct oxi_llm_folder {
     int64_t width;                 /* hidden_size, where experts may be stored turned */
     int64_t turned;                /* elements of a head that are turned; 0 = all */
     int64_t halves; /* last elements of a latent head that turn as halves, and become pairs; 0 = none do */
-    bool tied, ternary, second; /* second: it mixes by Mamba 2 */
+    int64_t scaled_rows, scaled_columns; /* of 8-bit floats that have one scale; 0 = weights have none */
+    bool tied, ternary, second;          /* second: it mixes by Mamba 2 */
     ox_string text[OXI_LLM_SOURCE_TEXT_COUNT];
 } oxi_llm_folder;
 
@@ -151,6 +152,9 @@ static ox_status oxi_llm_config_int(const oxi_llm_config *c, const char *express
                                     int64_t high, int64_t otherwise, int64_t *out);
 /* A text; NULL = missing or none. */
 static const char *oxi_llm_config_text(const oxi_llm_config *c, const char *name);
+
+/* Whether a stored tensor is no weight: scales of weights or of what meets them (shapes.c). */
+static bool oxi_llm_is_scale(const oxi_llm_folder *folder, const char *name);
 
 /* ---- facts (facts.c, rope.c) --------------------------------------------------------------------------- */
 

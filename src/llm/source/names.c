@@ -186,7 +186,7 @@ static ox_status oxi_llm_name_rest(oxi_llm_naming *naming, const char *whole, co
 }
 
 static ox_status oxi_llm_place_tensor(oxi_llm_naming *naming, const char *name) {
-    naming->found = false;
+    naming->found = oxi_llm_is_scale(naming->config->folder, name);
     for (int i = 0; i < OXI_LLM_PREFIXES && !naming->found; i++) {
         const size_t length = strlen(oxi_llm_prefixes[i]);
         if (strncmp(name, oxi_llm_prefixes[i], length) != 0) continue;

@@ -64,6 +64,69 @@ static ox_file *oxi_llm_plan_file(const oxi_llm_folder *folder, const oxi_llm_pl
     return plan->module ? folder->modules[plan->module - 1] : folder->weights;
 }
 
+/* ---- 8-bit floats with scales -------------------------------------------------------------------------- */
+
+static bool oxi_llm_is_f8(int dtype) {
+    return dtype == OX_F8_E4M3 || dtype == OX_F8_E5M2;
+}
+
+/* What is stored beside a matrix under its name and this end; -1 = nothing. */
+static int64_t oxi_llm_stored_beside(const ox_file *weights, int64_t at, const char *end) {
+    char name[160];
+    const int used = snprintf(name, sizeof name, "%s%s", ox_file_name(weights, at), end);
+    return used > 0 && used < (int)sizeof name ? oxi_file_find(weights, name) : -1;
+}
+
+/* Where the scales of a matrix of 8-bit floats are stored; -1 = nowhere. Whatever they are called, weights
+ * are multiplied by them. */
+static int64_t oxi_llm_f8_scales(const ox_file *weights, int64_t at) {
+    const int64_t scales = oxi_llm_stored_beside(weights, at, "_scale_inv");
+    return scales >= 0 ? scales : oxi_llm_stored_beside(weights, at, "_scale");
+}
+
+/* Whether a stored tensor is no weight: scales of weights or of what meets them. */
+static bool oxi_llm_is_scale(const oxi_llm_folder *folder, const char *name) {
+    static const char *const ends[] = {"_scale_inv",  ".weight_scale", "_proj_scale",
+                                       ".input_scale", ".k_scale",     ".v_scale"};
+    const size_t length = strlen(name);
+    for (size_t i = 0; folder->scaled_rows > 0 && i < sizeof ends / sizeof *ends; i++)
+        if (length > strlen(ends[i]) && strcmp(name + length - strlen(ends[i]), ends[i]) == 0) return true;
+    return false;
+}
+
+/* Whether scales are one, of all or of each matrix, one a row, [.., rows] or [.., rows, 1], or one a block of
+ * rows and columns. */
+static bool oxi_llm_scales_fit(const oxi_llm_folder *folder, const ox_file_entry *e,
+                               const ox_file_entry *scales) {
+    const int64_t rows = e->shape[e->ndim - 2], columns = e->shape[e->ndim - 1],
+                  down = (rows - 1) / folder->scaled_rows + 1,
+                  across = (columns - 1) / folder->scaled_columns + 1;
+    int64_t count = 1;
+    for (int d = 0; d < scales->ndim; d++) count *= scales->shape[d] == 1 ? 1 : 2;
+    if (count == 1) return true; /* one, of any dims */
+    for (int d = 0; d < e->ndim - 2; d++)
+        if (d >= scales->ndim || scales->shape[d] != e->shape[d]) return false;
+    const int64_t *last = scales->shape + e->ndim - 2;
+    if (scales->ndim == e->ndim - 1) return last[0] == rows;
+    return scales->ndim == e->ndim && ((last[1] == 1 && (last[0] == rows || last[0] == 1)) ||
+                                       (last[0] == down && last[1] == across));
+}
+
+/* What a stored tensor is when it is read: 8-bit floats become bf16. NULL or what is wrong. */
+static const char *oxi_llm_stored_entry(const oxi_llm_folder *folder, const ox_file *file, uint32_t at,
+                                        ox_file_entry *e) {
+    ox_file_entry scales;
+    if (ox_file_get_entry(file, at, e) != OX_OK) return "has no entry";
+    if (folder->scaled_rows == 0 || !oxi_llm_is_f8(e->dtype)) return NULL;
+    const int64_t beside = oxi_llm_f8_scales(file, at);
+    if (beside < 0 || ox_file_get_entry(file, beside, &scales) != OX_OK) return "has no scales beside it";
+    if (oxi_info(scales.dtype)->cls != OX_CLASS_FLOAT) return "has scales that are no floats";
+    if (e->ndim < 2 || e->ndim > 3 || e->shape[e->ndim - 2] < 1 || e->shape[e->ndim - 1] < 1)
+        return "of 8-bit floats is no matrix";
+    e->dtype = OX_BF16;
+    return oxi_llm_scales_fit(folder, e, &scales) ? NULL : "has scales of another shape";
+}
+
 /* [rows, n] and another one of that shape, of the same file; and itself: a square */
 static const char *oxi_llm_shape_added(const oxi_llm_folder *folder, const oxi_llm_plan *plan,
                                        ox_file_entry *e) {
@@ -192,7 +255,7 @@ static const char *oxi_llm_shape_stack(const oxi_llm_folder *folder, const oxi_l
                                        ox_file_entry *e) {
     for (uint32_t i = 1; i < plan->count; i++) {
         ox_file_entry other;
-        if (ox_file_get_entry(folder->weights, folder->pieces[plan->first + i], &other) != OX_OK ||
+        if (oxi_llm_stored_entry(folder, folder->weights, folder->pieces[plan->first + i], &other) ||
             other.dtype != e->dtype || other.ndim != e->ndim ||
             memcmp(other.shape, e->shape, (size_t)e->ndim * sizeof *e->shape))
             return "has not the dtype and shape of all that are stacked with it";
@@ -210,7 +273,7 @@ static const char *oxi_llm_shape_join(const oxi_llm_folder *folder, const oxi_ll
     const int last = e->ndim - 1;
     for (uint32_t i = 1; i < plan->count; i++) {
         ox_file_entry other;
-        if (ox_file_get_entry(folder->weights, folder->pieces[plan->first + i], &other) != OX_OK ||
+        if (oxi_llm_stored_entry(folder, folder->weights, folder->pieces[plan->first + i], &other) ||
             other.dtype != e->dtype || other.ndim != e->ndim ||
             (last > 0 && other.shape[last] != e->shape[last]) || (last > 1 && other.shape[1] != 1) ||
             other.shape[0] > INT64_MAX - e->shape[0])
@@ -337,10 +400,10 @@ static ox_status oxi_llm_add_item(const oxi_llm_config *c, uint32_t index) {
         entry.shape[1] = plan->columns;
     } else {
         const ox_file *file = oxi_llm_plan_file(folder, plan);
-        const ox_status status = ox_file_get_entry(file, from, &entry);
-        if (status != OX_OK) return status;
         const oxi_file_item *stored = &file->items[from];
-        const char *wrong = stored->unsupported ? stored->unsupported : oxi_llm_shape(folder, plan, &entry);
+        const char *wrong = stored->unsupported;
+        if (!wrong) wrong = oxi_llm_stored_entry(folder, file, from, &entry);
+        if (!wrong) wrong = oxi_llm_shape(folder, plan, &entry);
         if (wrong)
             return oxi_file_fail(stored->unsupported ? OX_ERR_UNSUPPORTED : OX_ERR_FORMAT, c->file, 0,
                                  SIZE_MAX, "tensor %s %s", OXI_QUOTE(stored->name), wrong);

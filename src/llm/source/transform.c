@@ -123,6 +123,41 @@ static ox_tensor *oxi_llm_mxfp4(const oxi_llm_folder *folder, const oxi_llm_plan
     return out;
 }
 
+/* A matrix of 8-bit floats times its scales, in `out`: [rows, columns], scales of oxi_llm_scales_fit. */
+static bool oxi_llm_scale_f8(const oxi_llm_folder *folder, ox_tensor *t, ox_tensor *scales, ox_tensor *out) {
+    const int64_t down = folder->scaled_rows, across = folder->scaled_columns;
+    ox_scope scope = ox_scope_begin();
+    scales = ox_cast(scales, OX_F32);
+    if (scales && ox_numel(scales) > 1 && scales->ndim == 1) scales = ox_unsqueeze(scales, 1);
+    if (scales && ox_numel(scales) == 1) scales = ox_reshape(scales, OX_SHAPE(1, 1));
+    if (scales && (scales->shape[0] != t->shape[0] || scales->shape[1] != 1) && ox_numel(scales) > 1) {
+        const int64_t rows = scales->shape[0], columns = scales->shape[1]; /* each a block's */
+        scales = ox_expand(ox_unflatten(scales, 0, OX_SHAPE(rows, 1)), OX_SHAPE(rows, down, columns));
+        scales = ox_expand(ox_unsqueeze(scales, 3), OX_SHAPE(rows, down, columns, across));
+        scales = ox_reshape(scales, OX_SHAPE(rows * down, columns * across));
+        scales = ox_narrow(ox_narrow(scales, 0, 0, t->shape[0]), 1, 0, t->shape[1]);
+    }
+    const bool done = ox_copy_(out, ox_mul(ox_cast(t, OX_F32), scales)) != NULL;
+    ox_scope_end(&scope);
+    return done;
+}
+
+/* A stored tensor: 8-bit floats with scales as bf16. */
+static ox_tensor *oxi_llm_stored(const oxi_llm_folder *folder, ox_file *file, uint32_t at) {
+    ox_tensor *t = ox_file_tensor_at(file, at);
+    if (!t || folder->scaled_rows == 0 || !oxi_llm_is_f8(t->dtype)) return t;
+    const int64_t beside = oxi_llm_f8_scales(file, at);
+    ox_tensor *scales = beside < 0 ? NULL : ox_file_tensor_at(file, beside);
+    ox_tensor *out = scales ? oxi_tensor_new(ox_device_of(t), OX_BF16, t->ndim, t->shape) : NULL;
+    if (out && t->ndim == 2) return oxi_llm_scale_f8(folder, t, scales, out) ? out : NULL;
+    for (int64_t i = 0; out && i < t->shape[0]; i++) { /* one expert at a time takes little memory */
+        const bool each = scales->ndim > 1 && scales->shape[0] == t->shape[0];
+        ox_tensor *part = each ? ox_select(scales, 0, i) : scales;
+        if (!oxi_llm_scale_f8(folder, ox_select(t, 0, i), part, ox_select(out, 0, i))) out = NULL;
+    }
+    return out;
+}
+
 /* Times the number of each row, or the one of all. */
 static ox_tensor *oxi_llm_scaled_rows(const oxi_llm_plan *plan, ox_tensor *t) {
     ox_device_scope cpu = ox_device_scope_begin(ox_cpu());
@@ -145,7 +180,7 @@ static ox_tensor *oxi_llm_stack(const oxi_llm_folder *folder, const oxi_llm_plan
     uint32_t count = 0;
     if (!list || plan->count > INT32_MAX) return oxi_free(list, bytes), (ox_tensor *)NULL;
     while (count < plan->count &&
-           (list[count] = ox_file_tensor_at(folder->weights, folder->pieces[plan->first + count])) != NULL)
+           (list[count] = oxi_llm_stored(folder, folder->weights, folder->pieces[plan->first + count])))
         count++;
     if (count == plan->count && plan->transform == OXI_LLM_TRANSFORM_STACK) {
         out = ox_stack(list, (int)count, 0);
@@ -252,7 +287,7 @@ static ox_tensor *oxi_llm_transform_plan(const oxi_llm_folder *folder, const oxi
         ox_device_scope_end(&cpu);
         return plan->columns ? ox_reshape(t, OX_SHAPE(-1, (int64_t)plan->columns)) : t;
     }
-    ox_tensor *t = ox_file_tensor_at(oxi_llm_plan_file(folder, plan), plan->from);
+    ox_tensor *t = oxi_llm_stored(folder, oxi_llm_plan_file(folder, plan), plan->from);
     return t ? oxi_llm_transform_one(folder, plan, t) : NULL;
 }
 
