@@ -326,7 +326,8 @@ typedef struct ox_llm_config {
 /* ox_llm_open - a model from what it lies in; its weights stay there, mapped, where they need no change.
  *   path      a GGUF file, a Hugging Face folder, or llama2.c's .bin
  *   device    where it computes; NULL = CPU
- * dtypes    weights of any float or block type that ox_linear takes
+ * dtypes    weights of any float or block type that ox_linear takes; a folder's MXFP4, and its 8-bit floats
+ *           with scales, which become bf16 in memory
  * errors    NULL: OX_ERR_IO; OX_ERR_FORMAT bad or contradicting sizes; OX_ERR_NOT_FOUND a key or tensor is
  *           missing; OX_ERR_SHAPE, OX_ERR_DTYPE of a tensor; OX_ERR_UNSUPPORTED an architecture, or something
  *           that one does, which is not read here; OX_ERR_NOMEM. untrusted input: yes
@@ -9368,10 +9369,11 @@ typedef struct oxi_llm_plan{const char*name;oxi_llm_transform transform;uint32_t
 uint32_t first,count;const float*values;uint32_t columns;}oxi_llm_plan;typedef struct oxi_llm_folder{const oxi_llm_model_type*model;
 ox_file*weights;ox_file*modules[OXI_LLM_DENSE_MOST];oxi_llm_plan*plans;size_t plan_count,plan_room;uint32_t*pieces;size_t piece_room;
 int64_t heads,kv_heads,layers,nope_size,value_size,offset,beyond,experts;int64_t delta_keys,delta_key;int64_t delta_each;
-int64_t mixer_groups;int64_t width;int64_t turned;int64_t halves;bool tied,ternary,second;ox_string text[OXI_LLM_SOURCE_TEXT_COUNT];
-}oxi_llm_folder;typedef struct oxi_llm_config{ox_file*file;oxi_llm_folder*folder;oxi_json config,generation;oxi_json sizes;
-oxi_json defaults;bool defaulted;uint32_t inner;}oxi_llm_config;
+int64_t mixer_groups;int64_t width;int64_t turned;int64_t halves;int64_t scaled_rows,scaled_columns;bool tied,ternary,second;
+ox_string text[OXI_LLM_SOURCE_TEXT_COUNT];}oxi_llm_folder;typedef struct oxi_llm_config{ox_file*file;oxi_llm_folder*folder;
+oxi_json config,generation;oxi_json sizes;oxi_json defaults;bool defaulted;uint32_t inner;}oxi_llm_config;
 
+static bool oxi_llm_is_scale(const oxi_llm_folder*folder,const char*name);
 
 static char*oxi_llm_folder_path(const ox_file*file,const char*name,size_t*bytes);
 static ox_status oxi_llm_folder_text(ox_file*file,const char*name,bool required,ox_string*out);
@@ -10076,7 +10078,7 @@ return oxi_file_fail(OX_ERR_FORMAT,naming->config->file,0,SIZE_MAX,
 "tensor %s is of layer %u, config.json says %lld layers",OXI_QUOTE(whole),(unsigned)layer,(long long)folder->layers);}
 if(naming->found)return OX_OK;
 return oxi_llm_name_rows(naming,oxi_llm_model_name_rows,naming->of_model,OXI_LLM_MODEL_NAMES,"",rest);}
-static ox_status oxi_llm_place_tensor(oxi_llm_naming*naming,const char*name){naming->found=false;
+static ox_status oxi_llm_place_tensor(oxi_llm_naming*naming,const char*name){naming->found=oxi_llm_is_scale(naming->config->folder,name);
 for(int i=0;i<OXI_LLM_PREFIXES&&!naming->found;i++){const size_t length=strlen(oxi_llm_prefixes[i]);
 if(strncmp(name,oxi_llm_prefixes[i],length)!=0)continue;
 const ox_status status=oxi_llm_name_rest(naming,name,name+length);if(status!=OX_OK)return status;}
@@ -10233,6 +10235,35 @@ return "is not of floats";
 e->shape[1]=by.shape[back?1:0];e->dtype=OX_F32;return NULL;}
 static ox_file*oxi_llm_plan_file(const oxi_llm_folder*folder,const oxi_llm_plan*plan){
 return plan->module?folder->modules[plan->module-1]:folder->weights;}
+static bool oxi_llm_is_f8(int dtype){return dtype==OX_F8_E4M3||dtype==OX_F8_E5M2;}
+static int64_t oxi_llm_stored_beside(const ox_file*weights,int64_t at,const char*end){char name[160];
+const int used=snprintf(name,sizeof name,"%s%s",ox_file_name(weights,at),end);
+return used>0&&used<(int)sizeof name?oxi_file_find(weights,name):-1;}
+static int64_t oxi_llm_f8_scales(const ox_file*weights,int64_t at){const int64_t scales=oxi_llm_stored_beside(weights,at,"_scale_inv");
+return scales>=0?scales:oxi_llm_stored_beside(weights,at,"_scale");}
+static bool oxi_llm_is_scale(const oxi_llm_folder*folder,const char*name){
+static const char*const ends[]={"_scale_inv",".weight_scale","_proj_scale",".input_scale",".k_scale",".v_scale"};
+const size_t length=strlen(name);for(size_t i=0;folder->scaled_rows>0&&i<sizeof ends/sizeof*ends;i++)
+if(length>strlen(ends[i])&&strcmp(name+length-strlen(ends[i]),ends[i])==0)return true;
+return false;}
+static bool oxi_llm_scales_fit(const oxi_llm_folder*folder,const ox_file_entry*e,const ox_file_entry*scales){
+const int64_t rows=e->shape[e->ndim-2],columns=e->shape[e->ndim-1],down=(rows-1)/folder->scaled_rows+1,
+across=(columns-1)/folder->scaled_columns+1;
+int64_t count=1;for(int d=0;d<scales->ndim;d++)count*=scales->shape[d]==1?1:2;
+if(count==1)return true;
+for(int d=0;d<e->ndim-2;d++)
+if(d>=scales->ndim||scales->shape[d]!=e->shape[d])return false;
+const int64_t*last=scales->shape+e->ndim-2;if(scales->ndim==e->ndim-1)return last[0]==rows;
+return scales->ndim==e->ndim&&((last[1]==1&&(last[0]==rows||last[0]==1))||(last[0]==down&&last[1]==across));}
+static const char*oxi_llm_stored_entry(const oxi_llm_folder*folder,const ox_file*file,uint32_t at,ox_file_entry*e){ox_file_entry scales;
+if(ox_file_get_entry(file,at,e)!=OX_OK)return "has no entry";
+if(folder->scaled_rows==0||!oxi_llm_is_f8(e->dtype))return NULL;
+const int64_t beside=oxi_llm_f8_scales(file,at);
+if(beside<0||ox_file_get_entry(file,beside,&scales)!=OX_OK)return "has no scales beside it";
+if(oxi_info(scales.dtype)->cls!=OX_CLASS_FLOAT)return "has scales that are no floats";
+if(e->ndim<2||e->ndim>3||e->shape[e->ndim-2]<1||e->shape[e->ndim-1]<1)
+return "of 8-bit floats is no matrix";
+e->dtype=OX_BF16;return oxi_llm_scales_fit(folder,e,&scales)?NULL:"has scales of another shape";}
 static const char*oxi_llm_shape_added(const oxi_llm_folder*folder,const oxi_llm_plan*plan,ox_file_entry*e){ox_file_entry by;
 if(ox_file_get_entry(oxi_llm_plan_file(folder,plan),plan->by,&by)!=OX_OK||e->ndim!=2||
 by.ndim!=2||by.shape[0]!=e->shape[0]||by.shape[1]!=e->shape[1])
@@ -10300,14 +10331,14 @@ if(e->shape[2]>INT64_MAX/32)return "has too many blocks";
 e->dtype=OX_MXFP4;e->ndim=3;e->shape[1]/=plan->transform==OXI_LLM_TRANSFORM_MXFP4?1:2;e->shape[2]*=32;return NULL;}
 static const char*oxi_llm_shape_stack(const oxi_llm_folder*folder,const oxi_llm_plan*plan,ox_file_entry*e){
 for(uint32_t i=1;i<plan->count;i++){ox_file_entry other;
-if(ox_file_get_entry(folder->weights,folder->pieces[plan->first+i],&other)!=OX_OK||other.dtype!=e->dtype||other.ndim!=e->ndim||
+if(oxi_llm_stored_entry(folder,folder->weights,folder->pieces[plan->first+i],&other)||other.dtype!=e->dtype||other.ndim!=e->ndim||
 memcmp(other.shape,e->shape,(size_t)e->ndim*sizeof*e->shape))
 return "has not the dtype and shape of all that are stacked with it";}
 if(e->ndim>3)return "has too many dims to be stacked";
 memmove(e->shape+1,e->shape,(size_t)e->ndim*sizeof*e->shape);e->shape[0]=plan->count;e->ndim++;return NULL;}
 static const char*oxi_llm_shape_join(const oxi_llm_folder*folder,const oxi_llm_plan*plan,ox_file_entry*e){const int last=e->ndim-1;
 for(uint32_t i=1;i<plan->count;i++){ox_file_entry other;
-if(ox_file_get_entry(folder->weights,folder->pieces[plan->first+i],&other)!=OX_OK||other.dtype!=e->dtype||other.ndim!=e->ndim||
+if(oxi_llm_stored_entry(folder,folder->weights,folder->pieces[plan->first+i],&other)||other.dtype!=e->dtype||other.ndim!=e->ndim||
 (last>0&&other.shape[last]!=e->shape[last])||(last>1&&other.shape[1]!=1)||other.shape[0]>INT64_MAX-e->shape[0])
 return "has not the dtype and columns of all that are joined with it";
 e->shape[0]+=other.shape[0];}
@@ -10370,9 +10401,9 @@ static ox_status oxi_llm_add_item(const oxi_llm_config*c,uint32_t index){const o
 const oxi_llm_plan*plan=&folder->plans[index];const uint32_t from=oxi_llm_is_of_pieces(plan)?folder->pieces[plan->first]:plan->from;
 ox_file_entry entry;size_t bytes=0;memset(&entry,0,sizeof entry);if(plan->transform==OXI_LLM_TRANSFORM_VALUES){entry.dtype=OX_F32;
 entry.ndim=plan->columns?2:1;entry.shape[0]=plan->columns?plan->count/plan->columns:plan->count;entry.shape[1]=plan->columns;}else{
-const ox_file*file=oxi_llm_plan_file(folder,plan);const ox_status status=ox_file_get_entry(file,from,&entry);
-if(status!=OX_OK)return status;
-const oxi_file_item*stored=&file->items[from];const char*wrong=stored->unsupported?stored->unsupported:oxi_llm_shape(folder,plan,&entry);
+const ox_file*file=oxi_llm_plan_file(folder,plan);const oxi_file_item*stored=&file->items[from];const char*wrong=stored->unsupported;
+if(!wrong)wrong=oxi_llm_stored_entry(folder,file,from,&entry);
+if(!wrong)wrong=oxi_llm_shape(folder,plan,&entry);
 if(wrong)
 return oxi_file_fail(stored->unsupported?OX_ERR_UNSUPPORTED:OX_ERR_FORMAT,c->file,0,
 SIZE_MAX,"tensor %s %s",OXI_QUOTE(stored->name),wrong);}
@@ -10441,6 +10472,27 @@ const unsigned char*from=(const unsigned char*)ox_data(blocks),*scale=(const uns
 unsigned char*to=out?(unsigned char*)ox_data(out):NULL;const int64_t count=ox_numel(scales);
 for(int64_t i=0;to&&i<count;i++)oxi_llm_mxfp4_block(from+i*16,scale[i],to+i*17);
 return out;}
+static bool oxi_llm_scale_f8(const oxi_llm_folder*folder,ox_tensor*t,ox_tensor*scales,ox_tensor*out){
+const int64_t down=folder->scaled_rows,across=folder->scaled_columns;
+ox_scope scope=ox_scope_begin();scales=ox_cast(scales,OX_F32);
+if(scales&&ox_numel(scales)>1&&scales->ndim==1)scales=ox_unsqueeze(scales,1);
+if(scales&&ox_numel(scales)==1)scales=ox_reshape(scales,OX_SHAPE(1,1));
+if(scales&&(scales->shape[0]!=t->shape[0]||scales->shape[1]!=1)&&ox_numel(scales)>1){
+const int64_t rows=scales->shape[0],columns=scales->shape[1];
+scales=ox_expand(ox_unflatten(scales,0,OX_SHAPE(rows,1)),OX_SHAPE(rows,down,columns));
+scales=ox_expand(ox_unsqueeze(scales,3),OX_SHAPE(rows,down,columns,across));
+scales=ox_reshape(scales,OX_SHAPE(rows*down,columns*across));
+scales=ox_narrow(ox_narrow(scales,0,0,t->shape[0]),1,0,t->shape[1]);}
+const bool done=ox_copy_(out,ox_mul(ox_cast(t,OX_F32),scales))!=NULL;
+ox_scope_end(&scope);return done;}
+static ox_tensor*oxi_llm_stored(const oxi_llm_folder*folder,ox_file*file,uint32_t at){ox_tensor*t=ox_file_tensor_at(file,at);
+if(!t||folder->scaled_rows==0||!oxi_llm_is_f8(t->dtype))return t;
+const int64_t beside=oxi_llm_f8_scales(file,at);ox_tensor*scales=beside<0?NULL:ox_file_tensor_at(file,beside);
+ox_tensor*out=scales?oxi_tensor_new(ox_device_of(t),OX_BF16,t->ndim,t->shape):NULL;
+if(out&&t->ndim==2)return oxi_llm_scale_f8(folder,t,scales,out)?out:NULL;
+for(int64_t i=0;out&&i<t->shape[0];i++){const bool each=scales->ndim>1&&scales->shape[0]==t->shape[0];
+ox_tensor*part=each?ox_select(scales,0,i):scales;if(!oxi_llm_scale_f8(folder,ox_select(t,0,i),part,ox_select(out,0,i)))out=NULL;}
+return out;}
 static ox_tensor*oxi_llm_scaled_rows(const oxi_llm_plan*plan,ox_tensor*t){ox_device_scope cpu=ox_device_scope_begin(ox_cpu());
 ox_tensor*scales=ox_from_floats(plan->values,OX_SHAPE((int64_t)plan->count),OX_F32);ox_device_scope_end(&cpu);
 scales=ox_to(scales,ox_device_of(t));return ox_mul(ox_cast(t,OX_F32),t->ndim==2?ox_unsqueeze(scales,1):scales);}
@@ -10450,7 +10502,7 @@ return ox_add_(sum,ox_cast(ox_file_tensor_at(oxi_llm_plan_file(folder,plan),plan
 static ox_tensor*oxi_llm_stack(const oxi_llm_folder*folder,const oxi_llm_plan*plan){const size_t bytes=plan->count*sizeof(ox_tensor*);
 ox_tensor**list=(ox_tensor**)oxi_calloc(1,bytes),*out=NULL;uint32_t count=0;
 if(!list||plan->count>INT32_MAX)return oxi_free(list,bytes),(ox_tensor*)NULL;
-while(count<plan->count&&(list[count]=ox_file_tensor_at(folder->weights,folder->pieces[plan->first+count]))!=NULL)
+while(count<plan->count&&(list[count]=oxi_llm_stored(folder,folder->weights,folder->pieces[plan->first+count])))
 count++;
 if(count==plan->count&&plan->transform==OXI_LLM_TRANSFORM_STACK){out=ox_stack(list,(int)count,0);}else if(count==plan->count){
 out=ox_cat(list,(int)count,0);if(out&&out->ndim==3)out=ox_squeeze(out,1);}
@@ -10513,7 +10565,7 @@ if(oxi_llm_is_of_pieces(plan))return oxi_llm_stack(folder,plan);
 if(plan->transform==OXI_LLM_TRANSFORM_VALUES){ox_device_scope cpu=ox_device_scope_begin(ox_cpu());
 ox_tensor*t=ox_from_floats(plan->values,OX_SHAPE((int64_t)plan->count),OX_F32);ox_device_scope_end(&cpu);
 return plan->columns?ox_reshape(t,OX_SHAPE(-1,(int64_t)plan->columns)):t;}
-ox_tensor*t=ox_file_tensor_at(oxi_llm_plan_file(folder,plan),plan->from);return t?oxi_llm_transform_one(folder,plan,t):NULL;}
+ox_tensor*t=oxi_llm_stored(folder,oxi_llm_plan_file(folder,plan),plan->from);return t?oxi_llm_transform_one(folder,plan,t):NULL;}
 static ox_tensor*oxi_llm_load_item(ox_file*file,const oxi_file_item*item){const oxi_llm_folder*folder=(const oxi_llm_folder*)file->state;
 ox_scope scope=ox_scope_begin();ox_tensor*t=ox_contiguous(oxi_llm_transform_plan(folder,&folder->plans[item->extra]));
 if(t&&!file->device->region&&ox_device_of(t)!=file->device)t=ox_to(t,file->device);
@@ -10737,7 +10789,13 @@ if(found)return OX_OK;
 if(!type)return oxi_file_fail(OX_ERR_FORMAT,c->file,0,SIZE_MAX,"config.json: no model_type");
 return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,"models of the type %s are not supported",OXI_QUOTE(type));}
 static ox_status oxi_llm_folder_quantized(const oxi_llm_config*c){
-const char*method=oxi_llm_config_text(c,"quantization_config.quant_method");if(!method||strcmp(method,"mxfp4")==0)return OX_OK;
+static const char*const scaled[]={"fp8","fbgemm_fp8","compressed-tensors"};
+const char*method=oxi_llm_config_text(c,"quantization_config.quant_method");oxi_llm_folder*f=c->folder;
+if(!method||strcmp(method,"mxfp4")==0)return OX_OK;
+for(size_t i=0;i<sizeof scaled/sizeof*scaled;i++){if(strcmp(method,scaled[i])!=0)continue;
+const char*rows="quantization_config.weight_block_size.0",*columns="quantization_config.weight_block_size.1";
+const ox_status status=oxi_llm_config_int(c,rows,1,1<<20,128,&f->scaled_rows);
+return status?status:oxi_llm_config_int(c,columns,1,1<<20,128,&f->scaled_columns);}
 c->folder->ternary=strcmp(method,"bitnet")==0;if(c->folder->ternary)return OX_OK;
 return oxi_file_fail(OX_ERR_UNSUPPORTED,c->file,0,SIZE_MAX,"weights that are quantized by %s are not supported",OXI_QUOTE(method));}
 static ox_status oxi_llm_refuse_option(const oxi_llm_config*c,const char*expression,double value,double only){

@@ -447,9 +447,9 @@ OXI_WORDS(mask_stride,8)OXI_WORDS(shape,8))
 #endif
 enum{OXI_VK_DEVICES=16,OXI_VK_USES=34,OXI_VK_SLOTS=32,OXI_VK_PARAM_ROOM=1<<18,OXI_VK_STAGES=4,OXI_VK_DIRECT=8,OXI_VK_DIRECTIONS=2,
 OXI_VK_STAGE_BYTES=8<<20,OXI_VK_ALIGN=256,OXI_VK_SMALL=1<<15,OXI_VK_SMALL_BLOCK=32<<20,OXI_VK_SMALL_SIZES=OXI_VK_SMALL/OXI_VK_ALIGN,
-OXI_VK_SIZES=OXI_VK_SMALL_SIZES+32,OXI_VK_RESTED=8,OXI_VK_LOOKED_AT=64,OXI_VK_BLOCKS=1024,OXI_VK_SETS=256,OXI_VK_FREQUENCIES=4,
-OXI_VK_ROUNDED=2,OXI_VK_FIRST_BATCH=6,OXI_VK_BATCH=108,OXI_VK_HELD_IN=5,OXI_VK_GROUP=3,OXI_VK_KEPT=16,OXI_VK_KEPT_BYTES=1<<20,
-OXI_VK_FEW_NORMS=4,OXI_VK_STAMPS=512};
+OXI_VK_SIZES=OXI_VK_SMALL_SIZES+32,OXI_VK_CHUNK_SLAB=512,OXI_VK_RESTED=8,OXI_VK_LOOKED_AT=64,OXI_VK_BLOCKS=1024,OXI_VK_SETS=256,
+OXI_VK_FREQUENCIES=4,OXI_VK_ROUNDED=2,OXI_VK_FIRST_BATCH=6,OXI_VK_BATCH=108,OXI_VK_HELD_IN=5,OXI_VK_GROUP=3,OXI_VK_KEPT=16,
+OXI_VK_KEPT_BYTES=1<<20,OXI_VK_FEW_NORMS=4,OXI_VK_STAMPS=512};
 #define OXI_VK_BATCH_BYTES ((uint64_t)4<<30)
 typedef struct oxi_vk_instance_functions{PFN_vkGetInstanceProcAddr vkGetInstanceProcAddr;
 #define OXI_GLOBAL(name)PFN_vk##name vk##name;
@@ -642,8 +642,9 @@ VkPhysicalDeviceLimits limits;VkPhysicalDeviceMemoryProperties memories;uint32_t
 VkShaderStageFlags subgroup_stages;VkShaderStageFlags sized_stages;uint32_t subgroups_most;VkBool32 keeps_subnormals;
 uint32_t pushed_bytes;uint32_t matrix_side;char driver[128],model[128];VkPhysicalDeviceType type;oxi_vk_block*blocks;
 uint64_t block_bytes,tensor_bytes_most;uint64_t budget_bytes,bytes_peak;bool apart;int block_count;
-oxi_vk_chunk*free_chunks[2][OXI_VK_SIZES];uint32_t memory_type;int64_t chunks;oxi_vk_slot slot[OXI_VK_SLOTS];bool recording;
-oxi_vk_command*commands;uint32_t command_count,command_room;char*noted_params;uint32_t param_used;int64_t serial,done;
+oxi_vk_chunk*free_chunks[2][OXI_VK_SIZES];oxi_vk_chunk*chunk_slabs,*spare_chunks;uint32_t memory_type;int64_t chunks;
+oxi_vk_slot slot[OXI_VK_SLOTS];bool recording;oxi_vk_command*commands;uint32_t command_count,command_room;char*noted_params;
+uint32_t param_used;int64_t serial,done;
 uint64_t work;int recorded,batch;
 #ifdef OXI_VK_BACKWARDS
 bool backwards;
@@ -26248,9 +26249,13 @@ out->mapped=(char*)mapped;out->bytes=bytes;return oxi_vk_check(d,result,"host me
 static void oxi_vk_host_buffer_drop(oxi_vk_device*d,oxi_vk_host_buffer*b){if(b->buffer)d->vk.vkDestroyBuffer(d->device,b->buffer,NULL);
 if(b->memory)d->vk.vkFreeMemory(d->device,b->memory,NULL);
 memset(b,0,sizeof*b);}
-static oxi_vk_chunk*oxi_vk_chunk_new(oxi_vk_block*block,uint64_t offset,uint64_t bytes){
-oxi_vk_chunk*chunk=(oxi_vk_chunk*)oxi_calloc(1,sizeof*chunk);if(!chunk)return NULL;
-chunk->block=block;chunk->offset=offset;chunk->bytes=bytes;return chunk;}
+static void oxi_vk_chunk_drop(oxi_vk_device*d,oxi_vk_chunk*chunk){if(!chunk)return;
+memset(chunk,0,sizeof*chunk);chunk->after=d->spare_chunks;d->spare_chunks=chunk;}
+static oxi_vk_chunk*oxi_vk_chunk_new(oxi_vk_device*d,oxi_vk_block*block,uint64_t offset,uint64_t bytes){if(!d->spare_chunks){
+oxi_vk_chunk*slab=(oxi_vk_chunk*)oxi_calloc(OXI_VK_CHUNK_SLAB,sizeof*slab);if(!slab)return NULL;
+slab->after=d->chunk_slabs;d->chunk_slabs=slab;for(int i=OXI_VK_CHUNK_SLAB-1;i>0;i--)oxi_vk_chunk_drop(d,&slab[i]);}
+oxi_vk_chunk*chunk=d->spare_chunks;d->spare_chunks=chunk->after;chunk->after=NULL;chunk->block=block;chunk->offset=offset;
+chunk->bytes=bytes;return chunk;}
 static int oxi_vk_size_list(uint64_t bytes){const uint64_t units=bytes/OXI_VK_ALIGN;int list=OXI_VK_SMALL_SIZES+1;
 if(bytes<=OXI_VK_SMALL)return(int)units;
 for(uint64_t n=units;n>=2*OXI_VK_SMALL_SIZES&&list<OXI_VK_SIZES-1;n>>=1)list++;
@@ -26265,7 +26270,7 @@ else
 d->free_chunks[chunk->block->small][oxi_vk_size_list(chunk->bytes)]=chunk->free_after;
 if(chunk->free_after)chunk->free_after->free_before=chunk->free_before;}
 static oxi_vk_chunk*oxi_vk_chunk_take(oxi_vk_device*d,oxi_vk_chunk*chunk,uint64_t bytes){oxi_vk_chunk*rest=NULL;if(chunk->bytes>bytes){
-rest=oxi_vk_chunk_new(chunk->block,chunk->offset+bytes,chunk->bytes-bytes);if(!rest)return NULL;
+rest=oxi_vk_chunk_new(d,chunk->block,chunk->offset+bytes,chunk->bytes-bytes);if(!rest)return NULL;
 rest->last=chunk->last;rest->serial=chunk->serial;memcpy(rest->carried,chunk->carried,sizeof rest->carried);rest->before=chunk;
 rest->after=chunk->after;if(rest->after)rest->after->before=rest;}
 oxi_vk_unlist_free(d,chunk);if(rest){chunk->after=rest;
@@ -26273,25 +26278,25 @@ chunk->bytes=bytes;oxi_vk_list_free(d,rest);}
 chunk->used=true;chunk->block->used+=chunk->bytes;d->counters.bytes_in_use+=chunk->bytes;
 if(d->counters.bytes_in_use>d->bytes_peak)d->bytes_peak=d->counters.bytes_in_use;
 d->chunks++;return chunk;}
-static void oxi_vk_chunk_join(oxi_vk_chunk*chunk){oxi_vk_chunk*gone=chunk->after;chunk->bytes+=gone->bytes;
+static void oxi_vk_chunk_join(oxi_vk_device*d,oxi_vk_chunk*chunk){oxi_vk_chunk*gone=chunk->after;chunk->bytes+=gone->bytes;
 if(gone->last.written>chunk->last.written)chunk->last.written=gone->last.written;
 if(gone->last.read>chunk->last.read)chunk->last.read=gone->last.read;
 if(gone->serial>chunk->serial)chunk->serial=gone->serial;
 for(int way=0;way<OXI_VK_DIRECTIONS;way++)
 if(gone->carried[way]>chunk->carried[way])chunk->carried[way]=gone->carried[way];
 chunk->after=gone->after;if(chunk->after)chunk->after->before=chunk;
-oxi_free(gone,sizeof*gone);}
+oxi_vk_chunk_drop(d,gone);}
 static void oxi_vk_chunk_give(oxi_vk_device*d,oxi_vk_chunk*chunk){if(oxi_vk_sum_uses(d,chunk))d->sum_made.of=NULL;
 chunk->used=false;chunk->block->used-=chunk->bytes;d->counters.bytes_in_use-=chunk->bytes;d->chunks--;if(!chunk->block->small){
 if(chunk->after&&!chunk->after->used){oxi_vk_unlist_free(d,chunk->after);
-oxi_vk_chunk_join(chunk);}
+oxi_vk_chunk_join(d,chunk);}
 if(chunk->before&&!chunk->before->used){chunk=chunk->before;
-oxi_vk_unlist_free(d,chunk);oxi_vk_chunk_join(chunk);}}
+oxi_vk_unlist_free(d,chunk);oxi_vk_chunk_join(d,chunk);}}
 oxi_vk_list_free(d,chunk);}
 static bool oxi_vk_join_small(oxi_vk_device*d){bool any=false;for(oxi_vk_block*block=d->blocks;block;block=block->next)
 for(oxi_vk_chunk*c=block->small?block->first:NULL;c;c=c->after){if(c->used||!c->after||c->after->used)continue;
 oxi_vk_unlist_free(d,c);while(c->after&&!c->after->used){oxi_vk_unlist_free(d,c->after);
-oxi_vk_chunk_join(c);}
+oxi_vk_chunk_join(d,c);}
 oxi_vk_list_free(d,c);any=true;}
 return any;}
 static oxi_vk_chunk*oxi_vk_chunk_rested(const oxi_vk_device*d,oxi_vk_chunk*list,bool only){oxi_vk_chunk*rested=NULL,*oldest=NULL;
@@ -26325,17 +26330,17 @@ return d->budget_bytes==0||(reserved<=d->budget_bytes&&bytes<=d->budget_bytes-re
 static VkResult oxi_vk_block_new(oxi_vk_device*d,uint64_t bytes,bool small,oxi_vk_block**out){
 if(d->caps&OX_VULKAN_CAP_BUDGET&&oxi_vk_free_bytes(d)<bytes)return VK_ERROR_OUT_OF_DEVICE_MEMORY;
 if(!oxi_vk_budget_has(d,bytes))return VK_ERROR_OUT_OF_DEVICE_MEMORY;
-oxi_vk_block*block=(oxi_vk_block*)oxi_calloc(1,sizeof*block);oxi_vk_chunk*all=block?oxi_vk_chunk_new(block,0,bytes):NULL;
+oxi_vk_block*block=(oxi_vk_block*)oxi_calloc(1,sizeof*block);oxi_vk_chunk*all=block?oxi_vk_chunk_new(d,block,0,bytes):NULL;
 VkBufferUsageFlags usage=VK_BUFFER_USAGE_STORAGE_BUFFER_BIT|VK_BUFFER_USAGE_TRANSFER_SRC_BIT|VK_BUFFER_USAGE_TRANSFER_DST_BIT;
 VkResult result=all?oxi_vk_make_buffer(d,bytes,usage,VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,NULL,&block->buffer,&block->memory)
 :VK_ERROR_OUT_OF_HOST_MEMORY;
-if(result!=VK_SUCCESS){oxi_free(all,sizeof*all);
+if(result!=VK_SUCCESS){oxi_vk_chunk_drop(d,all);
 oxi_free(block,sizeof*block);return result;}
 block->bytes=bytes;block->small=small;block->first=all;oxi_vk_list_free(d,all);block->next=d->blocks;d->blocks=block;d->block_count++;
 d->counters.bytes_reserved+=bytes;*out=block;return VK_SUCCESS;}
 static void oxi_vk_block_drop(oxi_vk_device*d,oxi_vk_block*block){for(oxi_vk_chunk*c=block->first,*next;c;c=next){next=c->after;
 if(!c->used)oxi_vk_unlist_free(d,c);
-oxi_free(c,sizeof*c);}
+oxi_vk_chunk_drop(d,c);}
 if(block->memory){d->vk.vkDestroyBuffer(d->device,block->buffer,NULL);
 d->vk.vkFreeMemory(d->device,block->memory,NULL);d->counters.bytes_reserved-=block->bytes;d->block_count--;}
 oxi_free(block,sizeof*block);}
@@ -27501,7 +27506,9 @@ if(!d->lost)(void)oxi_vk_wait(d,d->serial);
 if(!d->shared)d->vk.vkDeviceWaitIdle(d->device);
 oxi_vk_pins_stop(d);for(oxi_vk_block*b=d->blocks,*next;b;b=next){next=b->next;
 oxi_vk_block_drop(d,b);}
-oxi_vk_forget_sets(d);for(size_t i=0;i<d->pipelines.places;i++)
+for(oxi_vk_chunk*slab=d->chunk_slabs,*next;slab;slab=next){next=slab->after;
+oxi_free(slab,OXI_VK_CHUNK_SLAB*sizeof*slab);}
+d->chunk_slabs=d->spare_chunks=NULL;oxi_vk_forget_sets(d);for(size_t i=0;i<d->pipelines.places;i++)
 if(d->pipelines.values[i])
 d->vk.vkDestroyPipeline(d->device,(VkPipeline)d->pipelines.values[i],NULL);
 oxi_vk_table_drop(&d->pipelines);for(int i=0;i<OXI_VK_SLOTS;i++)oxi_vk_time_stop(d,&d->slot[i]);
