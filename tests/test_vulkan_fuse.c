@@ -886,15 +886,16 @@ static void check_chained(ox_device *gpu) {
 
 /* ---- rows whose numbers hardly differ ------------------------------------------------------------------ */
 
-/* A layer_norm of numbers about `mean`, with deviation 1, that products take along: by a reference in
- * doubles, exact numbers of f32 going in. */
-static void check_about(ox_device *gpu, ox_dtype weights, int64_t rows, int64_t k, double mean) {
+/* A layer_norm of numbers about `mean`, with deviation 1, that products take along, or that is alone: by a
+ * reference in doubles, exact numbers of f32 going in. */
+static void check_about(ox_device *gpu, ox_dtype weights, int products, int64_t rows, int64_t k,
+                        double mean) {
     OX_SCOPE {
         ox_manual_seed(5);
         ox_tensor *x = ox_add_number(ox_randn(OX_SHAPE(rows, k), OX_F32), mean), *on_gpu = ox_to(x, gpu);
         ox_tensor *w = ox_to(ox_cast(ox_randn(OX_SHAPE(32, k), OX_F32), weights), gpu);
         ox_tensor *normal = ox_layer_norm(on_gpu, 1, NULL, NULL, 1e-5);
-        for (int i = 0; i < 2; i++) (void)ox_linear(normal, w, NULL);
+        for (int i = 0; i < products; i++) (void)ox_linear(normal, w, NULL);
         const float *got = ox_data(ox_to(normal, ox_cpu())), *from = ox_data(x);
         double worst = 0;
         for (int64_t row = 0; got && row < rows; row++) {
@@ -918,9 +919,10 @@ static void check_all_about(ox_device *gpu) {
     for (size_t t = 0; t < sizeof types / sizeof *types; t++)
         for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++)
             for (int64_t rows = 1; rows < 4; rows++) {
-                check_about(gpu, types[t], rows, lengths[k], 1e4);
-                check_about(gpu, types[t], rows, lengths[k], -3e5);
+                check_about(gpu, types[t], 2, rows, lengths[k], 1e4);
+                check_about(gpu, types[t], 2, rows, lengths[k], -3e5);
             }
+    for (int64_t k = 64; k < 70000; k = 4 * k + 4) check_about(gpu, OX_F32, 0, 5, k, -3e5);
 }
 
 int main(void) {

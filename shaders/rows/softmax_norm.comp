@@ -104,13 +104,17 @@ vec2 walked(const uint what, const float size) {
     if (HELD == 0) {
         for (uint i = lane; i < n; i += LANES) stepped(what, sum, number(at.y + line_places(i).y), size);
     } else {
-        /* four at a time in f32 first: squares and powers are of one sign and lose next to nothing, and the
-         * error of a mean stays far below that of the numbers */
+        /* squares and powers four at a time in f32 first: they are of one sign and lose next to nothing, but
+         * numbers that hardly differ beside their mean what they differ by */
         [[unroll]] for (uint q = 0; q < KEPT; q++) {
             if ((q * LANES + lane) * 4 >= n) continue;
             precise vec4 x = held[q];
             if (what == LARGEST) {
                 [[unroll]] for (int j = 0; j < 4; j++) sum.x = x[j] > sum.x ? x[j] : sum.x;
+                continue;
+            }
+            if (what == PLAIN) {
+                [[unroll]] for (int j = 0; j < 4; j++) sum = plus2(sum, x[j]);
                 continue;
             }
             if (what == SQUARES) {
