@@ -1,7 +1,8 @@
 /* test_shunt_hostile.c - steps that no planner likes: tensors larger than the budget, without a byte,
  * operands that are given twice or three times, results that are operands, views of what changes in place,
- * what dies before it runs. On shunts of several budgets, with plans and call by call, each step three times;
- * the bits of the CPU, and no budget exceeded. */
+ * what dies before it runs, what is all held, and a table that is wanted at both ends of a step. On shunts of
+ * several budgets, with plans and call by call, each step three times; the bits of the CPU, and no budget
+ * exceeded. */
 #include "check.h"
 #include "oxtorch_stream.h"
 
@@ -65,15 +66,75 @@ static ox_tensor *is_operand(ox_tensor *a, ox_tensor *b) {
     return a;
 }
 
+/* Whatever is made is held until the numbers are read, and needed by one that comes much later. */
+static ox_tensor *all_held(ox_tensor *a, ox_tensor *b) {
+    enum { COUNT = 60 };
+    ox_tensor *made[COUNT];
+    (void)b;
+    made[0] = a;
+    for (int i = 1; i < COUNT; i++) {
+        ox_tensor *x = made[i - 1], *early = made[i * 7 % i];
+        made[i] = i % 3 == 0 ? ox_tanh(ox_matmul(x, early)) : ox_add(ox_mul_number(x, 0.5), ox_t(early));
+    }
+    ox_tensor *sum = made[0];
+    for (int i = 1; i < COUNT; i += 3) sum = ox_add(sum, made[i]);
+    return sum;
+}
+/* Views that overlap, and transposed ones, of an item that changes 48 times. */
+static ox_tensor *chain_in_place(ox_tensor *a, ox_tensor *b) {
+    (void)b;
+    for (int i = 0; i < 48; i++) {
+        ox_tensor *x = ox_narrow(a, i & 1, i, 32), *y = ox_narrow(a, i & 1, SIDE - 32 - i / 2, 32);
+        bool good = i % 4 == 0   ? ox_add_scaled_(x, ox_clone(y), 0.1) != NULL
+                    : i % 4 == 1 ? ox_copy_(x, ox_tanh(y)) != NULL
+                    : i % 4 == 2 ? ox_tanh_(ox_t(a)) != NULL
+                                 : ox_mul_number_(ox_select(a, 0, i), 0.9) != NULL;
+        if (!good) return NULL;
+    }
+    if (!ox_add_scaled_(a, ox_t(ox_clone(a)), 0.5)) return NULL;
+    return ox_add(a, ox_t(a));
+}
+/* An item that hundreds of calls read, some of them many times, and then change. */
+static ox_tensor *star(ox_tensor *a, ox_tensor *b) {
+    ox_tensor *rows[24], *sum = a;
+    (void)b;
+    for (int i = 0; i < 200; i++) sum = ox_add(sum, ox_mul_number(ox_narrow(a, 0, 0, SIDE), 0.001 * i));
+    for (int i = 0; i < 24; i++) rows[i] = ox_narrow(a, 0, i, 4);
+    ox_tensor *all = ox_cat(rows, 24, 0);
+    if (!ox_add_scaled_(a, sum, -0.001)) return NULL;
+    return ox_add(all, ox_where(ox_gt(a, all), a, all));
+}
+/* A table that the step begins with and is multiplied by in its middle, with a gradient of its size that is
+ * whole at the end alone, as language models have. */
+static ox_tensor *tied_table(ox_tensor *a, ox_tensor *b) {
+    ox_tensor *x = ox_narrow(b, 0, 3, SIDE), *before[9];
+    for (int i = 0; i < 9; i++) x = ox_tanh(ox_matmul(before[i] = x, a));
+    ox_tensor *likely = ox_softmax(ox_matmul(x, ox_t(b)), 1), *gradient = ox_matmul(ox_t(likely), x);
+    for (int i = 8; i >= 0; i--) {
+        if (!ox_add_scaled_(a, ox_matmul(ox_t(before[i]), x), -0.0001)) return NULL;
+        x = ox_tanh(ox_matmul(x, ox_t(a)));
+    }
+    if (!ox_add_scaled_(ox_narrow(gradient, 0, 3, SIDE), x, 1)) return NULL;
+    return ox_add_scaled_(b, gradient, -0.01);
+}
+
 typedef ox_tensor *(*work)(ox_tensor *, ox_tensor *);
 static const struct {
     const char *name;
     work run;
-} works[] = {{"empty ones", empty_ones},          {"empty, in place", empty_in_place},
-             {"the same twice", same_twice},      {"the same, in place", same_in_place},
-             {"views, in place", views_in_place}, {"larger than the budget", large_ones},
-             {"large, in place", large_in_place}, {"dies early", dies_early},
-             {"an operand", is_operand}};
+} works[] = {{"empty ones", empty_ones},
+             {"empty, in place", empty_in_place},
+             {"the same twice", same_twice},
+             {"the same, in place", same_in_place},
+             {"views, in place", views_in_place},
+             {"larger than the budget", large_ones},
+             {"large, in place", large_in_place},
+             {"dies early", dies_early},
+             {"an operand", is_operand},
+             {"all held", all_held},
+             {"a chain, in place", chain_in_place},
+             {"a star", star},
+             {"a tied table", tied_table}};
 
 static float wanted[PASSES][LONG * SIDE * 3], got[LONG * SIDE * 3];
 

@@ -196,6 +196,11 @@ static bool oxi_shunt_has_copy(const oxi_shunt_item *item) {
     return item->host || item->disk_valid;
 }
 
+/* Whether it has bytes, and no copy of them off the device. */
+static bool oxi_shunt_is_bare(const oxi_shunt_item *item) {
+    return item->valid && !oxi_shunt_has_copy(item);
+}
+
 static void oxi_shunt_count_device(ox_shunt *s, uint64_t bytes, bool more) {
     oxi_stream_take(&s->tiers);
     s->device_in_use += more ? bytes : 0 - bytes;
@@ -324,7 +329,7 @@ static void oxi_shunt_cache(ox_shunt *s, oxi_shunt_item *item) {
 
 /* A copy off the device, where there is none. */
 static ox_status oxi_shunt_save(ox_shunt *s, oxi_shunt_item *item) {
-    if (!item->valid || oxi_shunt_has_copy(item)) return OX_OK;
+    if (!oxi_shunt_is_bare(item)) return OX_OK;
     ox_status status = OX_OK;
     oxi_storage_plain(item->storage);
     if (!s->compute->host && !oxi_shunt_packs(s, item)) return oxi_shunt_save_off(s, item);
@@ -421,7 +426,7 @@ static void oxi_shunt_load_begin(ox_shunt *s, oxi_shunt_item *item, oxi_shunt_fl
 
 /* Whether a copy on the disk is all that is to be made, and comes straight from where the item lies. */
 static bool oxi_shunt_saves_plainly(const ox_shunt *s, const oxi_shunt_item *item) {
-    return s->compute->host && item->valid && !oxi_shunt_has_copy(item) && !oxi_shunt_packs(s, item);
+    return s->compute->host && oxi_shunt_is_bare(item) && !oxi_shunt_packs(s, item);
 }
 
 static ox_status oxi_shunt_save_begin(ox_shunt *s, oxi_shunt_item *item, oxi_shunt_flight *flight) {

@@ -147,7 +147,7 @@ static ox_status oxi_shunt_do_save(oxi_shunt_replay *r, const oxi_shunt_instruct
         status = oxi_shunt_save_staged(s, item, in->ring_at);
     else if (!far)
         status = oxi_shunt_save(s, item);
-    else if (item->valid && !oxi_shunt_has_copy(item)) {
+    else if (oxi_shunt_is_bare(item)) {
         oxi_storage_plain(item->storage);
         status = oxi_shunt_save_far(s, item);
     }

@@ -304,7 +304,7 @@ static ox_status oxi_shunt_load_staged(ox_shunt *s, oxi_shunt_item *item) {
 /* The link's part of a save; what is to be packed goes all the way. */
 static ox_status oxi_shunt_save_staged(ox_shunt *s, oxi_shunt_item *item, uint64_t at) {
     if (!s->ring[1] || oxi_shunt_packs(s, item)) return oxi_shunt_save(s, item);
-    if (!item->valid || oxi_shunt_has_copy(item)) return OX_OK;
+    if (!oxi_shunt_is_bare(item)) return OX_OK;
     oxi_storage_plain(item->storage);
     ox_status status = oxi_shunt_disk_take(s, item, item->bytes);
     char *to = oxi_shunt_ring_at(s, 1, at);

@@ -143,7 +143,7 @@ static double oxi_shunt_move_seconds(const ox_shunt *s, size_t bytes, bool write
 static double oxi_shunt_worth(const ox_shunt *s, const oxi_shunt_item *item) {
     double cost = oxi_shunt_move_seconds(s, item->bytes, false);
     if (!item->held && item->pending == 0) return 0;
-    if (item->valid && !oxi_shunt_has_copy(item)) cost += oxi_shunt_move_seconds(s, item->bytes, true);
+    if (oxi_shunt_is_bare(item)) cost += oxi_shunt_move_seconds(s, item->bytes, true);
     return cost / (double)(1 + s->node_clock - item->used_at);
 }
 

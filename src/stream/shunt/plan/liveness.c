@@ -180,7 +180,7 @@ static void oxi_shunt_know(ox_shunt *s, const oxi_shunt_item *item, oxi_shunt_kn
     known->small = item->small;
     known->on_host = item->host != NULL;
     known->on_disk = item->disk_valid;
-    known->bare = item->valid && !oxi_shunt_has_copy(item);
+    known->bare = oxi_shunt_is_bare(item);
     known->spilled = oxi_shunt_spilled(item);
     known->kind = item->kind;
     known->moves_whole = may || item->packed != OX_COMPRESSION_NONE;

@@ -28,7 +28,7 @@ static void oxi_shunt_spill_know(const ox_shunt *s, oxi_shunt_problem *p) {
     p->disk_used = oxi_shunt_disk_used(s);
     for (int64_t r = 0; r < s->resident[0].count; r++) {
         const oxi_shunt_item *item = s->resident[0].item[r];
-        if (item->mark == s->step_number || !item->valid || oxi_shunt_has_copy(item)) continue;
+        if (item->mark == s->step_number || !oxi_shunt_is_bare(item)) continue;
         const uint64_t host = item->bytes <= p->host_room ? item->bytes : 0;
         p->host_room -= host;
         if (host == 0) p->disk_used += oxi_shunt_spill_room(oxi_shunt_spill_bytes(s, item, false));
