@@ -2494,6 +2494,7 @@ item->disk_valid=false;}
 static void oxi_shunt_written(ox_shunt*s,oxi_shunt_item*item){item->valid=true;item->failed=false;item->ahead=0;
 oxi_shunt_host_drop(s,item);oxi_shunt_disk_stale(s,item);item->packed=OX_COMPRESSION_NONE;}
 static bool oxi_shunt_has_copy(const oxi_shunt_item*item){return item->host||item->disk_valid;}
+static bool oxi_shunt_is_bare(const oxi_shunt_item*item){return item->valid&&!oxi_shunt_has_copy(item);}
 static void oxi_shunt_count_device(ox_shunt*s,uint64_t bytes,bool more){oxi_stream_take(&s->tiers);s->device_in_use+=more?bytes:0 -bytes;
 s->stats.device_bytes=s->device_in_use;if(s->device_in_use>s->stats.device_peak)s->stats.device_peak=s->device_in_use;
 oxi_stream_give(&s->tiers);}
@@ -2548,7 +2549,7 @@ oxi_storage_plain(item->storage);if(oxi_shunt_link_item(s,item,0,host,item->byte
 oxi_shunt_host_set(item,host,item->bytes,pinned);
 else
 oxi_shunt_host_return(s,host,item->bytes,pinned);}
-static ox_status oxi_shunt_save(ox_shunt*s,oxi_shunt_item*item){if(!item->valid||oxi_shunt_has_copy(item))return OX_OK;
+static ox_status oxi_shunt_save(ox_shunt*s,oxi_shunt_item*item){if(!oxi_shunt_is_bare(item))return OX_OK;
 ox_status status=OX_OK;oxi_storage_plain(item->storage);if(!s->compute->host&&!oxi_shunt_packs(s,item))return oxi_shunt_save_off(s,item);
 void*data=item->storage->data,*through=NULL;if(!s->compute->host){data=through=oxi_alloc(item->bytes);
 status=data?s->compute->read(s->compute,item->storage->data,0,data,item->bytes):OX_ERR_NOMEM;}
@@ -2585,7 +2586,7 @@ return s->compute->host&&!item->valid&&!item->host&&item->disk_valid&&item->pack
 static void oxi_shunt_load_begin(ox_shunt*s,oxi_shunt_item*item,oxi_shunt_flight*flight){
 oxi_shunt_flight_begin(flight,item->disk,item->disk_at,(char*)item->storage->data,item->bytes,false,oxi_shunt_owns_pages(s,item),false);}
 static bool oxi_shunt_saves_plainly(const ox_shunt*s,const oxi_shunt_item*item){
-return s->compute->host&&item->valid&&!oxi_shunt_has_copy(item)&&!oxi_shunt_packs(s,item);}
+return s->compute->host&&oxi_shunt_is_bare(item)&&!oxi_shunt_packs(s,item);}
 static ox_status oxi_shunt_save_begin(ox_shunt*s,oxi_shunt_item*item,oxi_shunt_flight*flight){oxi_storage_plain(item->storage);
 ox_status status=oxi_shunt_disk_take(s,item,item->bytes+item->skew);if(status!=OX_OK)return status;
 oxi_shunt_flight_begin(flight,item->disk,item->skew,(char*)item->storage->data,item->bytes,true,oxi_shunt_owns_pages(s,item),false);
@@ -2862,7 +2863,7 @@ status=oxi_shunt_link_item(s,item,0,through?through:from,item->bytes,false);
 oxi_free(through,item->bytes);item->valid=status==OX_OK;return status;}
 static ox_status oxi_shunt_save_staged(ox_shunt*s,oxi_shunt_item*item,uint64_t at){
 if(!s->ring[1]||oxi_shunt_packs(s,item))return oxi_shunt_save(s,item);
-if(!item->valid||oxi_shunt_has_copy(item))return OX_OK;
+if(!oxi_shunt_is_bare(item))return OX_OK;
 oxi_storage_plain(item->storage);ox_status status=oxi_shunt_disk_take(s,item,item->bytes);char*to=oxi_shunt_ring_at(s,1,at);
 if(status==OX_OK)status=oxi_shunt_link_item(s,item,0,to,item->bytes,true);
 if(status==OX_OK)item->staged=to;
@@ -2924,7 +2925,7 @@ oxi_shunt_resident_remove(s,item);item->place=place;return oxi_shunt_resident_ad
 static double oxi_shunt_move_seconds(const ox_shunt*s,size_t bytes,bool write);
 static double oxi_shunt_worth(const ox_shunt*s,const oxi_shunt_item*item){double cost=oxi_shunt_move_seconds(s,item->bytes,false);
 if(!item->held&&item->pending==0)return 0;
-if(item->valid&&!oxi_shunt_has_copy(item))cost+=oxi_shunt_move_seconds(s,item->bytes,true);
+if(oxi_shunt_is_bare(item))cost+=oxi_shunt_move_seconds(s,item->bytes,true);
 return cost/(double)(1 +s->node_clock-item->used_at);}
 typedef struct oxi_shunt_window{uint64_t place;
 double worth;
@@ -3389,9 +3390,9 @@ static void oxi_shunt_know(ox_shunt*s,const oxi_shunt_item*item,oxi_shunt_known*
 bool may=oxi_shunt_may_pack(s,item),always=(s->desc.compress&OX_COMPRESS_ALWAYS)!=0;memset(known,0,sizeof*known);
 known->room=item->small?0:oxi_shunt_item_room(item);known->held=oxi_shunt_outlives(item);
 known->had=item->valid||oxi_shunt_has_copy(item);known->small=item->small;known->on_host=item->host!=NULL;
-known->on_disk=item->disk_valid;known->bare=item->valid&&!oxi_shunt_has_copy(item);known->spilled=oxi_shunt_spilled(item);
-known->kind=item->kind;known->moves_whole=may||item->packed!=OX_COMPRESSION_NONE;oxi_shunt_know_moves(s,item,may&&always,known);
-*other=*known;if(may&&!always)oxi_shunt_know_moves(s,item,true,other);}
+known->on_disk=item->disk_valid;known->bare=oxi_shunt_is_bare(item);known->spilled=oxi_shunt_spilled(item);known->kind=item->kind;
+known->moves_whole=may||item->packed!=OX_COMPRESSION_NONE;oxi_shunt_know_moves(s,item,may&&always,known);*other=*known;
+if(may&&!always)oxi_shunt_know_moves(s,item,true,other);}
 static bool oxi_shunt_is_made(const oxi_shunt_item*item){return!item->valid&&!oxi_shunt_has_copy(item);}
 static bool oxi_shunt_is_elementwise(oxi_op op);static void oxi_shunt_classify_changes(const oxi_shunt_node*node){bool changes=false;
 for(int i=0;i<node->out_count;i++){const oxi_shunt_item*item=node->operand[node->in_count+i].item;
@@ -3826,7 +3827,7 @@ return oxi_shunt_moved_bytes(s,item,packed)+(packed||!s->compute->host?0:item->s
 static uint64_t oxi_shunt_disk_used(const ox_shunt*s){return s->stream?ox_device_get_stats(ox_stream_device(s->stream)).bytes_in_use:0;}
 static void oxi_shunt_spill_know(const ox_shunt*s,oxi_shunt_problem*p){p->disk_most=s->desc.disk_bytes;if(p->disk_most==0)return;
 p->disk_used=oxi_shunt_disk_used(s);for(int64_t r=0;r<s->resident[0].count;r++){const oxi_shunt_item*item=s->resident[0].item[r];
-if(item->mark==s->step_number||!item->valid||oxi_shunt_has_copy(item))continue;
+if(item->mark==s->step_number||!oxi_shunt_is_bare(item))continue;
 const uint64_t host=item->bytes<=p->host_room?item->bytes:0;p->host_room-=host;
 if(host==0)p->disk_used+=oxi_shunt_spill_room(oxi_shunt_spill_bytes(s,item,false));}}
 static bool oxi_shunt_spill_open(oxi_shunt_schedule*s){const oxi_shunt_problem*p=s->p;s->disk_used=p->disk_used;
@@ -4796,7 +4797,7 @@ if(in->staged)
 status=oxi_shunt_save_staged(s,item,in->ring_at);
 else if(!far)
 status=oxi_shunt_save(s,item);
-else if(item->valid&&!oxi_shunt_has_copy(item)){oxi_storage_plain(item->storage);
+else if(oxi_shunt_is_bare(item)){oxi_storage_plain(item->storage);
 status=oxi_shunt_save_far(s,item);}
 if(status==OX_OK)oxi_shunt_leave(s,item,false);
 return status;}
