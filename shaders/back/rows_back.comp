@@ -109,13 +109,19 @@ vec4 walked(const uint what, const float size) {
             sum = vec4(plus2(sum.xy, more.x), plus2(sum.zw, more.y));
         }
     } else {
-        /* four at a time in f32 first: that is much less than what f32 loses in the sum of a long line */
+        /* four at a time in f32 first: that is much less than what f32 loses in the sum of a long line, but
+         * numbers that hardly differ beside their mean lose what they differ by */
         [[unroll]] for (uint q = 0; q < KEPT; q++) {
             uint i = (q * LANES + lane) * 4;
             if (i >= n) continue;
             vec4 g = held_g[q], x = held_x[q], weight = what == BACK ? weights_at(i) : vec4(1);
             vec2 more[4];
             [[unroll]] for (int j = 0; j < 4; j++) more[j] = stepped(what, g[j], x[j], weight[j], size);
+            if (KIND == LAYER && what != SQUARES) {
+                [[unroll]] for (int j = 0; j < 4; j++)
+                    sum = vec4(plus2(sum.xy, more[j].x), plus2(sum.zw, more[j].y));
+                continue;
+            }
             precise vec2 four = (more[0] + more[1]) + (more[2] + more[3]);
             sum = vec4(plus2(sum.xy, four.x), plus2(sum.zw, four.y));
         }
