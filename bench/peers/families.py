@@ -20,22 +20,22 @@ import torch
 import transformers
 
 SHAPES = {
-    '110m': dict(width=768, layers=12, heads=12, grouped=4, inner=2048, plain=3072, words=32000,
+    '110m': dict(width=768, layers=12, heads=12, grouped=4, inner=2048, words=32000,
                  latent=dict(q_lora_rank=384, kv_lora_rank=256, qk_nope_head_dim=64, qk_rope_head_dim=32,
-                             v_head_dim=64), expert=512, experts=32, used=4, two=1024, four=768),
-    '1b': dict(width=2048, layers=16, heads=32, grouped=8, inner=8192, plain=8192, words=128256,
+                             v_head_dim=64), expert=512, used=4, two=1024, four=768),
+    '1b': dict(width=2048, layers=16, heads=32, grouped=8, inner=8192, words=128256,
                latent=dict(q_lora_rank=1536, kv_lora_rank=512, qk_nope_head_dim=128, qk_rope_head_dim=64,
                            v_head_dim=128, num_attention_heads=16, num_key_value_heads=16),
-               expert=1024, experts=32, used=8, two=4096, four=2048),
+               expert=1024, used=8, two=4096, four=2048),
 }
 
 
-def families(width, layers, heads, grouped, inner, plain, words, latent, expert, experts, used, two, four):
+def families(width, layers, heads, grouped, inner, words, latent, expert, used, two, four):
     """A row a family: (model_type, what its config says)."""
     size = width // heads
     base = dict(hidden_size=width, num_hidden_layers=layers, num_attention_heads=heads, vocab_size=words,
                 max_position_embeddings=2048, intermediate_size=inner, bos_token_id=1, eos_token_id=2)
-    plain = dict(base, intermediate_size=plain)
+    plain = dict(base, intermediate_size=4 * width)
     some = dict(base, num_key_value_heads=grouped)
     sized = dict(some, head_dim=size)
     latents = {**base, 'num_key_value_heads': heads, 'moe_intermediate_size': expert, 'n_routed_experts': 16,
@@ -79,7 +79,7 @@ def families(width, layers, heads, grouped, inner, plain, words, latent, expert,
         'deepseek2': ('deepseek_v2', latents),
         'deepseek3': ('deepseek_v3', latents),
         'mixtral': ('mixtral', dict(some, intermediate_size=two, num_local_experts=8, num_experts_per_tok=2)),
-        'qwen3moe': ('qwen3_moe', dict(sized, num_experts=experts, num_experts_per_tok=used,
+        'qwen3moe': ('qwen3_moe', dict(sized, num_experts=32, num_experts_per_tok=used,
                                        moe_intermediate_size=expert, norm_topk_prob=True,
                                        decoder_sparse_step=1, mlp_only_layers=[])),
         'gpt-oss': ('gpt_oss', dict(sized, num_local_experts=16, num_experts_per_tok=4,
@@ -173,8 +173,7 @@ def fill(model):
 
 def write(name, row, folder, scale, quick):
     model_type, words = row
-    if scale > 1:
-        words = {key: value * scale if key in WIDTHS else value for key, value in words.items()}
+    words = {key: value * scale if key in WIDTHS else value for key, value in words.items()}
     config = transformers.AutoConfig.for_model(model_type, **words)
     kind = transformers.AutoModelForSeq2SeqLM if model_type == 't5' else transformers.AutoModelForCausalLM
     path = os.path.join(folder, name)
