@@ -26602,13 +26602,16 @@ values->pSignalSemaphoreValues=&counts[OXI_VK_DIRECTIONS];values->signalSemaphor
 values->waitSemaphoreValueCount=info->waitSemaphoreCount=waits;info->pNext=values;if(waits>0)info->pWaitSemaphores=semaphores;
 if(waits>0)info->pWaitDstStageMask=stages;
 info->pSignalSemaphores=&c->computed;}
-static VkResult oxi_vk_queue_submit(oxi_vk_device*d,const oxi_vk_slot*slot){VkTimelineSemaphoreSubmitInfo values;
+static VkResult oxi_vk_queue_submit(oxi_vk_device*d,VkQueue queue,const VkSubmitInfo*info,VkFence fence){VkResult result=VK_SUCCESS;
+for(int attempt=0;attempt<2;attempt++){if(d->host_lock)d->host_lock(d->host_user);
+result=d->vk.vkQueueSubmit(queue,1,info,fence);if(d->host_unlock)d->host_unlock(d->host_user);
+if(!oxi_vk_is_nomem(result)||oxi_vk_wait(d,d->serial)!=OX_OK)break;}
+return result;}
+static VkResult oxi_vk_slot_submit(oxi_vk_device*d,const oxi_vk_slot*slot){VkTimelineSemaphoreSubmitInfo values;
 uint64_t counts[OXI_VK_DIRECTIONS+1];VkSemaphore semaphores[OXI_VK_DIRECTIONS];VkSubmitInfo info;memset(&info,0,sizeof info);
 if(d->caps&OX_VULKAN_CAP_TRANSFER)oxi_vk_tie_queues(d,&info,&values,counts,semaphores);
 info.sType=VK_STRUCTURE_TYPE_SUBMIT_INFO;info.commandBufferCount=1;info.pCommandBuffers=&slot->commands;
-if(d->host_lock)d->host_lock(d->host_user);
-VkResult result=d->vk.vkQueueSubmit(d->queue,1,&info,slot->fence);if(d->host_unlock)d->host_unlock(d->host_user);
-return result;}
+return oxi_vk_queue_submit(d,d->queue,&info,slot->fence);}
 static ox_status oxi_vk_ready_slot(oxi_vk_device*d,oxi_vk_slot*slot){ox_status status=oxi_vk_wait(d,slot->serial);
 if(status==OX_OK&&!oxi_vk_slot_holds(d,slot))status=oxi_vk_write_commands(d,slot);
 if(status!=OX_OK)return status;
@@ -26620,9 +26623,7 @@ oxi_vk_slot*slot=d->ahead.slot;d->ahead.slot=NULL;d->recording=false;if(!slot){s
 status=oxi_vk_ready_slot(d,slot);}
 if(status!=OX_OK){d->lost=true;
 return status;}
-VkResult result=oxi_vk_queue_submit(d,slot);if(oxi_vk_is_nomem(result)&&oxi_vk_wait(d,d->serial)==OX_OK)
-result=oxi_vk_queue_submit(d,slot);
-if(result!=VK_SUCCESS){d->lost=true;
+VkResult result=oxi_vk_slot_submit(d,slot);if(result!=VK_SUCCESS){d->lost=true;
 return oxi_vk_check(d,result,"submitting");}
 slot->serial=++d->serial;memcpy(d->carrier.waited,d->carrier.needed,sizeof d->carrier.waited);d->counters.submits++;d->work=0;
 d->recorded=0;d->batch=d->batch<OXI_VK_BATCH?3*d->batch:OXI_VK_BATCH;return OX_OK;}
@@ -26831,10 +26832,7 @@ values.waitSemaphoreValueCount=info.waitSemaphoreCount=other>c->done[back]?2:1;
 values.signalSemaphoreValueCount=1;values.pWaitSemaphoreValues=before;values.pSignalSemaphoreValues=&behind;
 info.sType=VK_STRUCTURE_TYPE_SUBMIT_INFO;info.pNext=&values;info.signalSemaphoreCount=info.commandBufferCount=1;
 info.pWaitSemaphores=wait;info.pWaitDstStageMask=stages;info.pSignalSemaphores=&c->carried[way];info.pCommandBuffers=&piece->commands;
-VkResult result=d->vk.vkQueueSubmit(d->transfer_queue[way],1,&info,piece->fence);
-if(oxi_vk_is_nomem(result)&&oxi_vk_wait(d,d->serial)==OX_OK)
-result=d->vk.vkQueueSubmit(d->transfer_queue[way],1,&info,piece->fence);
-if(result!=VK_SUCCESS)return result;
+VkResult result=oxi_vk_queue_submit(d,d->transfer_queue[way],&info,piece->fence);if(result!=VK_SUCCESS)return result;
 piece->serial=++c->serial[way];d->counters.transfers++;return result;}
 static bool oxi_vk_can_carry(const oxi_vk_device*d,const oxi_vk_chunk*chunk,uint64_t bytes,bool up){
 if(!(d->caps&OX_VULKAN_CAP_TRANSFER)||chunk->block->lent||chunk->serial>d->serial)return false;

@@ -139,9 +139,7 @@ static VkResult oxi_vk_carry_submit(oxi_vk_device *d, oxi_vk_carried_piece *piec
     info.pWaitDstStageMask = stages;
     info.pSignalSemaphores = &c->carried[way];
     info.pCommandBuffers = &piece->commands;
-    VkResult result = d->vk.vkQueueSubmit(d->transfer_queue[way], 1, &info, piece->fence);
-    if (oxi_vk_is_nomem(result) && oxi_vk_wait(d, d->serial) == OX_OK) /* it may have room again */
-        result = d->vk.vkQueueSubmit(d->transfer_queue[way], 1, &info, piece->fence);
+    VkResult result = oxi_vk_queue_submit(d, d->transfer_queue[way], &info, piece->fence);
     if (result != VK_SUCCESS) return result;
     piece->serial = ++c->serial[way];
     d->counters.transfers++;

@@ -338,7 +338,20 @@ static void oxi_vk_tie_queues(oxi_vk_device *d, VkSubmitInfo *info, VkTimelineSe
     info->pSignalSemaphores = &c->computed;
 }
 
-static VkResult oxi_vk_queue_submit(oxi_vk_device *d, const oxi_vk_slot *slot) {
+/* To a queue, a second time when what is under way is over if the driver had no room: it may have again. */
+static VkResult oxi_vk_queue_submit(oxi_vk_device *d, VkQueue queue, const VkSubmitInfo *info,
+                                    VkFence fence) {
+    VkResult result = VK_SUCCESS;
+    for (int attempt = 0; attempt < 2; attempt++) {
+        if (d->host_lock) d->host_lock(d->host_user);
+        result = d->vk.vkQueueSubmit(queue, 1, info, fence);
+        if (d->host_unlock) d->host_unlock(d->host_user);
+        if (!oxi_vk_is_nomem(result) || oxi_vk_wait(d, d->serial) != OX_OK) break;
+    }
+    return result;
+}
+
+static VkResult oxi_vk_slot_submit(oxi_vk_device *d, const oxi_vk_slot *slot) {
     VkTimelineSemaphoreSubmitInfo values;
     uint64_t counts[OXI_VK_DIRECTIONS + 1];
     VkSemaphore semaphores[OXI_VK_DIRECTIONS];
@@ -348,10 +361,7 @@ static VkResult oxi_vk_queue_submit(oxi_vk_device *d, const oxi_vk_slot *slot) {
     info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
     info.commandBufferCount = 1;
     info.pCommandBuffers = &slot->commands;
-    if (d->host_lock) d->host_lock(d->host_user);
-    VkResult result = d->vk.vkQueueSubmit(d->queue, 1, &info, slot->fence);
-    if (d->host_unlock) d->host_unlock(d->host_user);
-    return result;
+    return oxi_vk_queue_submit(d, d->queue, &info, slot->fence);
 }
 
 /* Readies a slot for what is noted: commands, parameters, the fence. */
@@ -379,9 +389,7 @@ static ox_status oxi_vk_submit(oxi_vk_device *d) {
         d->lost = true; /* what was noted is gone, and tensors with it */
         return status;
     }
-    VkResult result = oxi_vk_queue_submit(d, slot);
-    if (oxi_vk_is_nomem(result) && oxi_vk_wait(d, d->serial) == OX_OK) /* it may have room again */
-        result = oxi_vk_queue_submit(d, slot);
+    VkResult result = oxi_vk_slot_submit(d, slot);
     if (result != VK_SUCCESS) {
         d->lost = true;
         return oxi_vk_check(d, result, "submitting");
